@@ -1,0 +1,51 @@
+/*
+ * err.h - filling and passing on the error object of include/sluice/base.h.
+ *
+ * The lowest level that knows the facts calls sl_err_set; each level above adds one piece with
+ * sl_err_ctx only if it knows something new (which table, which file, which line). Wording: one
+ * sentence without a full stop, sizes with units, paths as the user gave them, in double quotes.
+ */
+#ifndef SL_BASE_ERR_H
+#define SL_BASE_ERR_H
+
+#include "sluice/base.h"
+
+/* Set code and text; offset and flags are cleared. Return CODE, so that `return sl_err_set(...)` reads well. */
+int sl_err_set(sl_err *err, int code, const char *fmt, ...) SL_PRINTF(3, 4);
+
+/* As sl_err_set, with the errno of the failed system call: maps ENOENT, EEXIST, ENOSPC/EDQUOT, ENOMEM
+ * to their codes and the rest to SL_EIO, and ends the text with ": <system's text>". */
+int sl_err_sys(sl_err *err, int os_errno, const char *fmt, ...) SL_PRINTF(3, 4);
+
+/* Put "<fmt>: " before the text. Keeps the code. When full, the cause stays and this piece is dropped. */
+void sl_err_ctx(sl_err *err, const char *fmt, ...) SL_PRINTF(2, 3);
+
+void sl_err_hint(sl_err *err, const char *fmt, ...) SL_PRINTF(2, 3); /* replaces the hint */
+void sl_err_flag(sl_err *err, uint32_t flags);
+void sl_err_at(sl_err *err, int64_t offset);
+void sl_err_clear(sl_err *err);
+int sl_err_nomem(sl_err *err); /* SL_ENOMEM with the usual text */
+
+/* Return the code; only while this function owns nothing. */
+#define SL_TRY(call)                   \
+    do {                               \
+        int sl_try_rc_ = (call);       \
+        if (sl_try_rc_ != SL_OK)       \
+            return sl_try_rc_;         \
+    } while (0)
+
+/* rc = code; goto done; from the first owned thing onwards. */
+#define SL_GO(call)         \
+    do {                    \
+        rc = (call);        \
+        if (rc != SL_OK)    \
+            goto done;      \
+    } while (0)
+
+#define SL_GOTO_NOMEM(err)      \
+    do {                        \
+        rc = sl_err_nomem(err); \
+        goto done;              \
+    } while (0)
+
+#endif
