@@ -1,0 +1,164 @@
+#include "base/json.h"
+
+#include "base/mem.h"
+
+__attribute__((constructor)) static void use_our_memory(void)
+{
+    json_set_alloc_funcs(sl_malloc, sl_free);
+}
+
+int sl_json_parse(sl_str text, json_t **out, sl_err *err)
+{
+    json_error_t e;
+
+    *out = json_loadb(text.n ? text.p : "", text.n,
+                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+    if (*out)
+        return SL_OK;
+    if (json_error_code(&e) == json_error_out_of_memory)
+        return sl_err_nomem(err);
+    return sl_err_set(err, SL_ECORRUPT, "invalid JSON at line %d, column %d: %s", e.line, e.column, e.text);
+}
+
+static int append(const char *p, size_t n, void *user)
+{
+    struct sl_buf *out = user;
+
+    sl_buf_addb(out, p, n);
+    return out->failed ? -1 : 0;
+}
+
+void sl_json_dump(struct sl_buf *out, const json_t *value, bool pretty)
+{
+    if (json_dump_callback(value, append, out, JSON_ENCODE_ANY | (pretty ? JSON_INDENT(2) : JSON_COMPACT)) != 0)
+        out->failed = true;
+}
+
+json_t *sl_json_member(const json_t *obj, const char *name)
+{
+    json_t *v = json_object_get(obj, name);
+
+    return v && !json_is_null(v) ? v : NULL;
+}
+
+static const char *type_name(const json_t *v)
+{
+    static const char *const names[] = {"an object", "an array", "a string", "an integer",
+                                        "a fraction", "true", "false", "null"};
+
+    return v ? names[json_typeof(v)] : "nothing";
+}
+
+static int wrong_type(const char *name, const char *want, const json_t *v, sl_err *err)
+{
+    return sl_err_set(err, SL_ECORRUPT, "member \"%s\" must be %s, found %s", name, want, type_name(v));
+}
+
+int sl_json_str_opt(const json_t *obj, const char *name, sl_str *out, sl_err *err)
+{
+    const json_t *v = sl_json_member(obj, name);
+
+    if (!v)
+        return SL_OK;
+    if (!json_is_string(v))
+        return wrong_type(name, "a string", v, err);
+    *out = (sl_str){json_string_value(v), json_string_length(v)};
+    return SL_OK;
+}
+
+int sl_json_i64_opt(const json_t *obj, const char *name, int64_t *out, sl_err *err)
+{
+    const json_t *v = sl_json_member(obj, name);
+
+    if (!v)
+        return SL_OK;
+    if (!json_is_integer(v))
+        return wrong_type(name, "an integer", v, err);
+    *out = json_integer_value(v);
+    return SL_OK;
+}
+
+int sl_json_bool_opt(const json_t *obj, const char *name, bool *out, sl_err *err)
+{
+    const json_t *v = sl_json_member(obj, name);
+
+    if (!v)
+        return SL_OK;
+    if (!json_is_boolean(v))
+        return wrong_type(name, "true or false", v, err);
+    *out = json_is_true(v);
+    return SL_OK;
+}
+
+static int require(const json_t *obj, const char *name, const char *want, sl_err *err)
+{
+    if (!json_is_object(obj))
+        return sl_err_set(err, SL_ECORRUPT, "a JSON object is needed, found %s", type_name(obj));
+    if (!sl_json_member(obj, name))
+        return wrong_type(name, want, json_object_get(obj, name), err);
+    return SL_OK;
+}
+
+int sl_json_str_req(const json_t *obj, const char *name, sl_str *out, sl_err *err)
+{
+    SL_TRY(require(obj, name, "a string", err));
+    return sl_json_str_opt(obj, name, out, err);
+}
+
+int sl_json_i64_req(const json_t *obj, const char *name, int64_t *out, sl_err *err)
+{
+    SL_TRY(require(obj, name, "an integer", err));
+    return sl_json_i64_opt(obj, name, out, err);
+}
+
+static void add_escaped(struct sl_buf *b, unsigned char c)
+{
+    switch (c) {
+    case '"':
+        sl_buf_addc(b, "\\\"");
+        break;
+    case '\\':
+        sl_buf_addc(b, "\\\\");
+        break;
+    case '\n':
+        sl_buf_addc(b, "\\n");
+        break;
+    case '\r':
+        sl_buf_addc(b, "\\r");
+        break;
+    case '\t':
+        sl_buf_addc(b, "\\t");
+        break;
+    default:
+        sl_buf_printf(b, "\\u%04x", c);
+    }
+}
+
+/* Bytes that are no UTF-8 become U+FFFD, so that what comes out is always JSON. */
+void sl_buf_json_string(struct sl_buf *b, sl_str s)
+{
+    size_t bad = s.n;
+    bool valid = sl_utf8_valid(s, &bad);
+    size_t from = 0;
+
+    sl_buf_ch(b, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        bool replace = !valid && i == bad;
+
+        if (!replace && c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        sl_buf_add(b, sl_str_sub(s, from, i));
+        from = i + 1;
+        if (!replace) {
+            add_escaped(b, c);
+            continue;
+        }
+        sl_buf_addc(b, "\xEF\xBF\xBD");
+        size_t next = 0;
+        valid = sl_utf8_valid(sl_str_sub(s, from, s.n), &next);
+        bad = from + next;
+    }
+    sl_buf_add(b, sl_str_sub(s, from, s.n));
+    sl_buf_ch(b, '"');
+}
