@@ -3,8 +3,10 @@
  *
  * Knows nothing of table formats. Paths are relative to the root, '/' between parts, never starting with '/',
  * no ".." parts (refused with SL_EINPUT). Any thread. Errors name the full path.
- * SLUICE_FAIL_STORE=n in the environment of a test build makes the n-th operation that changes or reads the store
- * fail once with SL_EIO (or SL_ENOSPC with "n:nospc").
+ * Symbolic links to folders are followed, since users put tables on other disks so; sl_store_remove_tree removes
+ * a link and not what it points to.
+ * SLUICE_FAIL_STORE=n in the environment of a test build makes the n-th step (open, write, sync, link, ... each
+ * count) fail once with SL_EIO (or SL_ENOSPC with "n:nospc").
  */
 #ifndef SL_STORE_STORE_H
 #define SL_STORE_STORE_H
@@ -69,10 +71,15 @@ int sl_store_list(struct sl_store *s, sl_str dir, bool want_stat, struct sl_entr
 void sl_entries_release(struct sl_entries *e);
 
 /* An advisory lock on a file (open-file-description lock, freed by the kernel when the process dies).
- * WAIT_MS 0: SL_EBUSY at once if held. Held also against other threads of this process. */
+ * WAIT_MS 0: SL_EBUSY at once if held; -1: waits for ever. Held also against other threads of this process. */
 struct sl_lock;
 int sl_store_lock(struct sl_store *s, sl_str path, int64_t wait_ms, struct sl_lock **out, sl_err *err) SL_WUR;
 void sl_store_unlock(struct sl_lock *l);                                       /* NULL is fine */
+
+#ifdef SL_FAILPOINTS
+void sl_store_fail_nth(int64_t n, int code); /* tests: the n-th step from now fails once with CODE; 0 = off */
+int64_t sl_store_step_count(void);           /* tests: steps so far */
+#endif
 
 /* What the file system under DIR promises, found by trying; for `sluice doctor`. */
 struct sl_doctor {
