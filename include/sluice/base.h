@@ -58,11 +58,26 @@ typedef struct sl_err {
 
 #define SL_ERR_INIT {0, 0, 0, 0, -1, "", ""}
 
+/* ---- filling the error object, for callbacks and programs too; ERR may be NULL ---- */
+
+/* Set code and text; offset and flags are cleared. Return CODE, so that `return sl_err_set(...)` reads well. */
+SL_API int sl_err_set(sl_err *err, int code, const char *fmt, ...) SL_PRINTF(3, 4);
+
+/* As sl_err_set, with the errno of the failed system call: maps ENOENT, EEXIST, ENOSPC/EDQUOT, ENOMEM
+ * to their codes and the rest to SL_EIO, and ends the text with ": <system's text>". */
+SL_API int sl_err_sys(sl_err *err, int os_errno, const char *fmt, ...) SL_PRINTF(3, 4);
+
+/* Put "<fmt>: " before the text. Keeps the code. When full, the cause stays and this piece is dropped. */
+SL_API void sl_err_ctx(sl_err *err, const char *fmt, ...) SL_PRINTF(2, 3);
+SL_API void sl_err_hint(sl_err *err, const char *fmt, ...) SL_PRINTF(2, 3); /* replaces the hint */
+
 SL_API const char *sl_code_name(int code);   /* "SL_ECORRUPT"; static */
 SL_API const char *sl_code_text(int code);   /* "damaged data"; static */
 SL_API int sl_code_exit_status(int code);    /* exit status of the program for this code */
 
 SL_API const char *sl_version(void);
+
+SL_API void sl_free(void *p); /* memory that a call made the caller's; NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -10,17 +10,6 @@
 
 #include "sluice/base.h"
 
-/* Set code and text; offset and flags are cleared. Return CODE, so that `return sl_err_set(...)` reads well. */
-int sl_err_set(sl_err *err, int code, const char *fmt, ...) SL_PRINTF(3, 4);
-
-/* As sl_err_set, with the errno of the failed system call: maps ENOENT, EEXIST, ENOSPC/EDQUOT, ENOMEM
- * to their codes and the rest to SL_EIO, and ends the text with ": <system's text>". */
-int sl_err_sys(sl_err *err, int os_errno, const char *fmt, ...) SL_PRINTF(3, 4);
-
-/* Put "<fmt>: " before the text. Keeps the code. When full, the cause stays and this piece is dropped. */
-void sl_err_ctx(sl_err *err, const char *fmt, ...) SL_PRINTF(2, 3);
-
-void sl_err_hint(sl_err *err, const char *fmt, ...) SL_PRINTF(2, 3); /* replaces the hint */
 void sl_err_flag(sl_err *err, uint32_t flags);
 void sl_err_at(sl_err *err, int64_t offset);
 void sl_err_clear(sl_err *err);

@@ -162,3 +162,11 @@ void sl_buf_json_string(struct sl_buf *b, sl_str s)
     sl_buf_add(b, sl_str_sub(s, from, s.n));
     sl_buf_ch(b, '"');
 }
+
+char *sl_json_quote(sl_str s)
+{
+    struct sl_buf b = SL_BUF_INIT;
+
+    sl_buf_json_string(&b, s);
+    return sl_buf_take(&b);
+}

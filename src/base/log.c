@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void (*sink)(enum sl_level level, const char *area, const char *text, void *user);
+static sl_log_fn *sink;
 static void *sink_user;
 
-void sl_log_sink(void (*fn)(enum sl_level level, const char *area, const char *text, void *user), void *user)
+void sl_log_sink(sl_log_fn *fn, void *user)
 {
     pthread_mutex_lock(&lock);
     sink = fn;

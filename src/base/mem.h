@@ -14,7 +14,6 @@ void *sl_malloc(size_t n);
 void *sl_calloc(size_t count, size_t size);     /* checks the product */
 void *sl_realloc(void *p, size_t n);            /* on failure P stays valid */
 void *sl_reallocarray(void *p, size_t count, size_t size);
-void sl_free(void *p);                          /* NULL is fine */
 char *sl_strdup(const char *s);
 char *sl_strndup(const char *p, size_t n);      /* terminated copy of N bytes */
 char *sl_str_dup(sl_str s);                     /* terminated copy */

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include "base/err.h"
+#include "sluice/sys.h"
 
 /* ---- views ---- */
 sl_str sl_str_c(const char *s);                  /* of a terminated string; NULL gives an empty view */
@@ -20,12 +21,8 @@ sl_str sl_str_trim(sl_str s);                    /* ASCII white space on both si
 ptrdiff_t sl_str_find(sl_str s, sl_str needle);  /* -1 if absent */
 bool sl_utf8_valid(sl_str s, size_t *bad_at);    /* strict: no surrogates, no overlong forms */
 
-/* ---- numbers: the whole view must be the number; false otherwise ---- */
-bool sl_parse_i64(sl_str s, int64_t *out);       /* decimal, optional sign */
-bool sl_parse_u64(sl_str s, uint64_t *out);
+/* ---- numbers: as sl_parse_i64, sl_parse_u64, sl_parse_bytes, sl_parse_millis of sluice/sys.h ---- */
 bool sl_parse_f64(sl_str s, double *out);        /* locale independent; inf, -inf, nan accepted in any case */
-bool sl_parse_bytes(sl_str s, uint64_t *out);    /* 4096, 256MB, 1 GB, 64KiB, "4,194,304"; k = 1024 */
-bool sl_parse_millis(sl_str s, uint64_t *out);   /* 10s, 500 ms, 1 h, 5 min, 1 d; a bare number is seconds */
 
 /* ---- owned bytes ---- */
 struct sl_buf {

@@ -1,5 +1,6 @@
 /*
  * sys.h - time, randomness, hashes, threads, logging: what the system gives, settable in tests.
+ * What programs need of it too stands in include/sluice/sys.h.
  */
 #ifndef SL_BASE_SYS_H
 #define SL_BASE_SYS_H
@@ -7,12 +8,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "base/str.h"
+#include "sluice/sys.h"
 
 /* ---- time ---- */
-int64_t sl_now_millis(void);        /* wall clock, epoch ms; SLUICE_FAKE_NOW (ms) sets it in tests */
 int64_t sl_now_local_millis(void);  /* local wall-clock time taken as if UTC (Paimon's _CREATION_TIME) */
-int64_t sl_mono_nanos(void);        /* monotonic */
-void sl_sleep_millis(int64_t ms);   /* ends early when sl_cancelled() becomes true */
 int64_t sl_civil_to_days(int64_t y, int m, int d);            /* proleptic Gregorian, days since 1970-01-01 */
 void sl_days_to_civil(int64_t days, int64_t *y, int *m, int *d);
 
@@ -24,15 +23,10 @@ uint64_t sl_random(void);           /* from the system; SLUICE_SEED makes it rep
 uint32_t sl_crc32(uint32_t crc, sl_str s);  /* zlib's; start with 0 */
 uint64_t sl_hash64(sl_str s);               /* XXH64, seed 0 */
 
-/* ---- cancel: a flag set by the programs' signal handlers, polled at batch and block borders ---- */
-void sl_cancel(void);
-void sl_cancel_reset(void);
-bool sl_cancelled(void);
+/* ---- cancel: polled at batch and block borders ---- */
 int sl_cancel_check(sl_err *err);           /* SL_ECANCELLED when set */
 
-/* ---- log: one sink for the process, default none; the programs set it ---- */
-enum sl_level { SL_LOG_ERROR, SL_LOG_WARN, SL_LOG_INFO, SL_LOG_DEBUG };
-void sl_log_sink(void (*fn)(enum sl_level level, const char *area, const char *text, void *user), void *user);
+/* ---- log ---- */
 void sl_log(enum sl_level level, const char *area, const char *fmt, ...) SL_PRINTF(3, 4);
 
 /* ---- metrics: named counters and gauges of the process ---- */
@@ -47,10 +41,6 @@ void sl_metric_add(enum sl_metric m, int64_t n);
 void sl_metric_set(enum sl_metric m, int64_t n);
 int64_t sl_metric_get(enum sl_metric m);
 void sl_metrics_text(struct sl_buf *out);   /* Prometheus text form */
-/* Serve /metrics on HOST:PORT (port 0 = any; the chosen one is logged) by one background thread. */
-struct sl_metrics_server;
-int sl_metrics_serve(sl_str host_port, struct sl_metrics_server **out, sl_err *err) SL_WUR;
-void sl_metrics_stop(struct sl_metrics_server *s);
 
 /* ---- failpoints: test builds only; SLUICE_FAILPOINT=name[:n]=error|exit|sleep=MS ---- */
 #ifdef SL_FAILPOINTS

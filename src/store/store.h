@@ -12,6 +12,7 @@
 #define SL_STORE_STORE_H
 
 #include "base/str.h"
+#include "sluice/sys.h" /* sl_store_doctor */
 
 struct sl_store;
 
@@ -80,15 +81,5 @@ void sl_store_unlock(struct sl_lock *l);                                       /
 void sl_store_fail_nth(int64_t n, int code); /* tests: the n-th step from now fails once with CODE; 0 = off */
 int64_t sl_store_step_count(void);           /* tests: steps so far */
 #endif
-
-/* What the file system under DIR promises, found by trying; for `sluice doctor`. */
-struct sl_doctor {
-    char fs_type[64];
-    bool network, overlay;
-    bool fsync_file, fsync_dir, link_new, rename_noreplace, ofd_lock, case_sensitive;
-    uint64_t free_bytes, total_bytes;
-    double fsync_millis; /* median of a few small ones */
-};
-int sl_store_doctor(sl_str dir, struct sl_doctor *out, sl_err *err) SL_WUR;
 
 #endif
