@@ -1,5 +1,5 @@
 # Short names for what is done often. The build itself is Meson's.
-NINJA = ninja $(if $(JOBS),-j$(JOBS))
+NINJA = ninja -j$(or $(JOBS),$(shell nproc))
 RELEASE = -Doptimization=2 -Ddebug=true
 TESTING = -Doptimization=1 -Ddebug=true -Dfailpoints=true -Dtests=true -Db_lundef=false
 
