@@ -1,0 +1,55 @@
+/*
+ * roots.h - everything that keeps files of a table alive: snapshots and tags, of the main branch and of all others.
+ *
+ * For upkeep (expire, clean, rollback, tags, verify), which must know all of them. Paths are under the table's folder.
+ */
+#ifndef SL_TABLE_APPEND_ROOTS_H
+#define SL_TABLE_APPEND_ROOTS_H
+
+#include "format/paimon.h"
+#include "store/store.h"
+
+/* Bounds on what is read at once; a longer file is damaged. */
+#define SL_SNAPSHOT_BYTES_MAX ((size_t)64 << 20)
+#define SL_MANIFEST_BYTES_MAX ((size_t)1 << 30)
+
+struct sl_root {
+    bool is_tag;
+    const char *branch;          /* "" = main */
+    const char *name;            /* of a tag; of a snapshot "snapshot-N" */
+    const char *path;
+    int64_t id;                  /* of the snapshot */
+    struct sl_snapshot snapshot; /* empty if it could not be read */
+};
+
+struct sl_roots {
+    struct sl_arena arena;
+    struct sl_root *v;           /* snapshots of main by id, its tags by name, then those of each branch */
+    size_t n, cap;
+};
+#define SL_ROOTS_INIT {SL_ARENA_INIT, NULL, 0, 0}
+
+/* A file that cannot be decoded is an error, unless BAD is given: it gets the path and the error, and its code is the result if
+ * not SL_OK. What vanishes between listing and reading was removed by someone and is left out. */
+int sl_roots_read(struct sl_store *table, int (*bad)(void *user, const char *path, const sl_err *why), void *user,
+                  struct sl_roots *out, sl_err *err) SL_WUR;
+void sl_roots_release(struct sl_roots *r);
+
+/* Names of the branches, "main" left out. Names are copied into A. */
+struct sl_names {
+    sl_str *v;
+    size_t n, cap;
+};
+int sl_branch_names(struct sl_store *table, struct sl_arena *a, struct sl_names *out, sl_err *err) SL_WUR;
+
+/* "snapshot-12" with prefix "snapshot-" gives 12; false unless the rest is a plain decimal number. */
+bool sl_numbered_name(const char *name, const char *prefix, int64_t *out);
+/* The folder KIND ("snapshot", "tag", "schema") of a branch, appended: "tag", "branch/branch-x/tag". */
+void sl_branch_folder(struct sl_buf *out, const char *branch, const char *kind);
+
+/* Writes the hint file LATEST or EARLIEST of a branch: advice for readers, replaced atomically. */
+int sl_hint_write(struct sl_store *table, const char *branch, const char *hint, int64_t id, sl_err *err) SL_WUR;
+/* What it says; *OUT = -1 if there is none or it is no number. */
+int sl_hint_read(struct sl_store *table, const char *branch, const char *hint, int64_t *out, sl_err *err) SL_WUR;
+
+#endif
