@@ -42,7 +42,7 @@ struct sl_expire_options {
 };
 struct sl_expire_report {
     int64_t earliest_before, earliest_now, latest; /* snapshot ids; 0 = the table has none */
-    int64_t snapshots;                             /* removed */
+    int64_t snapshots, tags;                       /* removed; tags: those whose time was over */
     uint64_t data_files, manifests, other_files;   /* removed; manifests = manifest lists too */
     uint64_t bytes;
     int64_t held_by_consumer;                      /* snapshot id that a consumer asks to keep, 0 if none did */

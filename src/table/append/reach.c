@@ -28,8 +28,7 @@ struct manifest {
 };
 
 struct sl_reach {
-    struct sl_store *table;          /* borrowed */
-    const struct sl_schema *schema;  /* borrowed */
+    struct sl_append *t;             /* borrowed */
     struct sl_arena arena;
     struct sl_map *candidates;       /* file name -> struct candidate */
     struct sl_map *metadata;         /* path -> non-NULL while it may go */
@@ -47,15 +46,14 @@ static void free_manifest(void *p)
     sl_free(p);
 }
 
-int sl_reach_new(struct sl_store *table, const struct sl_schema *schema, struct sl_reach **out, sl_err *err)
+int sl_reach_new(struct sl_append *t, struct sl_reach **out, sl_err *err)
 {
     struct sl_reach *r = sl_calloc(1, sizeof *r);
 
     *out = NULL;
     if (!r)
         return sl_err_nomem(err);
-    r->table = table;
-    r->schema = schema;
+    r->t = t;
     r->candidates = sl_map_new();
     r->metadata = sl_map_new();
     r->manifests = sl_map_new();
@@ -84,38 +82,17 @@ void sl_reach_free(struct sl_reach *r)
     sl_free(r);
 }
 
-int sl_data_folder(const struct sl_schema *schema, sl_str partition, int32_t bucket, struct sl_buf *out, sl_err *err)
-{
-    struct sl_value values[64];
-    const struct sl_type *types[64];
-    const char *base = sl_schema_option(schema, "data-file.path-directory");
-
-    if (schema->npartition > 64)
-        return sl_err_set(err, SL_EUNSUPPORTED, "more than 64 partition keys are not supported");
-    for (size_t i = 0; i < schema->npartition; i++)
-        types[i] = schema->fields[schema->partition_index[i]].type;
-    SL_TRY(sl_binrow_decode(partition, types, schema->npartition, values, err));
-    if (base)
-        sl_buf_printf(out, "%s/", base);
-    size_t before = out->n;
-    SL_TRY(sl_partition_path(schema, values, out, err));
-    if (out->n > before)
-        sl_buf_ch(out, '/');
-    sl_buf_printf(out, "bucket-%d/", bucket);
-    return sl_buf_ok(out, err);
-}
-
 /* ---- what goes ---- */
 
 static int add_candidate(struct sl_reach *r, const struct sl_manifest_entry *e, sl_err *err)
 {
-    if (e->file.external_path.p)
-        return SL_OK; /* outside the table's folder: not ours to remove */
+    bool external;
+
     sl_buf_reset(&r->path);
-    SL_TRY(sl_data_folder(r->schema, e->partition, e->bucket, &r->path, err));
-    size_t folder = r->path.n;
-    sl_buf_add(&r->path, e->file.file_name);
-    SL_TRY(sl_buf_ok(&r->path, err));
+    SL_TRY(sl_append_file_path(r->t, e, &r->path, &external, err));
+    if (external)
+        return SL_OK; /* outside the table's folder: not ours to remove */
+    size_t folder = r->path.n - e->file.file_name.n;
     void **slot = sl_map_at(r->candidates, e->file.file_name);
     if (!slot)
         return sl_err_nomem(err);
@@ -174,7 +151,7 @@ static int read_metadata(struct sl_reach *r, sl_str name, sl_err *err)
     sl_buf_addc(&r->path, "manifest/");
     sl_buf_add(&r->path, name);
     SL_TRY(sl_buf_ok(&r->path, err));
-    return sl_store_get(r->table, sl_buf_view(&r->path), SL_MANIFEST_BYTES_MAX, &r->bytes, err);
+    return sl_store_get(r->t->store, sl_buf_view(&r->path), SL_MANIFEST_BYTES_MAX, &r->bytes, err);
 }
 
 /* The damaged or missing file is named, and what names it. */
@@ -227,18 +204,22 @@ done:
     return rc;
 }
 
+/* Files next to the data lie in the folder of their partition, as data files do. */
 static int index_folder(struct sl_reach *r, const struct sl_index_entry *e, struct sl_buf *out, sl_err *err)
 {
-    bool in_data;
+    const struct sl_manifest_entry as_file = {.partition = e->partition, .bucket = e->bucket,
+                                              .file = {.file_name = e->file_name}};
+    bool in_data, external;
 
-    SL_TRY(sl_schema_option_bool(r->schema, "index-file-in-data-file-dir", false, &in_data, err));
     sl_buf_reset(out);
+    SL_TRY(sl_schema_option_bool(r->t->schema, "index-file-in-data-file-dir", false, &in_data, err));
     if (!in_data) {
         sl_buf_addc(out, "index");
         return sl_buf_ok(out, err);
     }
-    SL_TRY(sl_data_folder(r->schema, e->partition, e->bucket, out, err));
-    out->p[--out->n] = '\0';
+    SL_TRY(sl_append_file_path(r->t, &as_file, out, &external, err));
+    out->n -= e->file_name.n + 1;
+    out->p[out->n] = '\0';
     return SL_OK;
 }
 
@@ -317,7 +298,8 @@ static int identity_number(struct sl_reach *r, const struct sl_manifest_entry *e
     if (!slot)
         return sl_err_nomem(err);
     if (!*slot) {
-        if (!sl_vec_push(&r->deleted_in))
+        uint64_t *number = sl_vec_push(&r->deleted_in);
+        if (!number)
             return sl_err_nomem(err);
         *slot = (void *)(uintptr_t)r->deleted_in.n;
     }
@@ -414,10 +396,10 @@ static int remove_file(struct sl_reach *r, const struct sl_upkeep *common, const
                        uint64_t *bytes, sl_err *err)
 {
     struct sl_stat st;
-    int rc = sl_store_stat(r->table, sl_str_c(path), &st, err);
+    int rc = sl_store_stat(r->t->store, sl_str_c(path), &st, err);
 
     if (rc == SL_OK && !common->dry_run)
-        rc = sl_store_remove(r->table, sl_str_c(path), err);
+        rc = sl_store_remove(r->t->store, sl_str_c(path), err);
     if (rc == SL_ENOTFOUND) {
         sl_err_clear(err); /* an earlier call that was killed was here */
         return SL_OK;

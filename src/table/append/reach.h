@@ -12,7 +12,7 @@
 #include "table/append/roots.h"
 
 struct sl_reach;
-int sl_reach_new(struct sl_store *table, const struct sl_schema *schema, struct sl_reach **out, sl_err *err) SL_WUR;
+int sl_reach_new(struct sl_append *t, struct sl_reach **out, sl_err *err) SL_WUR;
 void sl_reach_free(struct sl_reach *r); /* NULL is fine */
 
 enum sl_reach_files {
@@ -30,8 +30,5 @@ struct sl_reach_removed {
 };
 /* Data files first, then what describes them. With dry_run only counts, and calls COMMON->file. */
 int sl_reach_remove(struct sl_reach *r, const struct sl_upkeep *common, struct sl_reach_removed *out, sl_err *err) SL_WUR;
-
-/* Folder of an entry's data file under the table's folder, with a '/' at its end, appended. */
-int sl_data_folder(const struct sl_schema *schema, sl_str partition, int32_t bucket, struct sl_buf *out, sl_err *err) SL_WUR;
 
 #endif

@@ -21,31 +21,8 @@ void sl_branch_folder(struct sl_buf *out, const char *branch, const char *kind)
     sl_buf_addc(out, kind);
 }
 
-int sl_branch_names(struct sl_store *table, struct sl_arena *a, struct sl_names *out, sl_err *err)
-{
-    struct sl_entries found = {0};
-    int rc;
-
-    SL_GO(sl_store_list(table, SL_LIT("branch"), false, &found, err));
-    for (size_t i = 0; i < found.n; i++) {
-        sl_str name = sl_str_c(found.v[i].name);
-
-        if (!sl_str_starts(name, "branch-") || name.n == strlen("branch-"))
-            continue;
-        sl_str *slot = sl_vec_push(out);
-        if (!slot)
-            SL_GOTO_NOMEM(err);
-        *slot = sl_arena_str(a, sl_str_sub(name, strlen("branch-"), name.n));
-        if (!slot->p)
-            SL_GOTO_NOMEM(err);
-    }
-done:
-    sl_entries_release(&found);
-    return rc;
-}
-
 struct reading {
-    struct sl_store *table;
+    struct sl_append *t;
     int (*bad)(void *user, const char *path, const sl_err *why);
     void *user;
     struct sl_roots *out;
@@ -56,7 +33,7 @@ struct reading {
 static int read_root(struct reading *r, const struct sl_root *named, sl_err *err)
 {
     struct sl_root root = *named;
-    int rc = sl_store_get(r->table, sl_str_c(root.path), SL_SNAPSHOT_BYTES_MAX, &r->bytes, err);
+    int rc = sl_store_get(r->t->store, sl_str_c(root.path), SL_SNAPSHOT_BYTES_MAX, &r->bytes, err);
 
     if (rc == SL_ENOTFOUND) {
         sl_err_clear(err);
@@ -68,7 +45,7 @@ static int read_root(struct reading *r, const struct sl_root *named, sl_err *err
         rc = sl_err_set(err, SL_ECORRUPT, "the file says that it is snapshot %lld", (long long)root.snapshot.id);
     if (rc != SL_OK) {
         sl_snapshot_release(&root.snapshot);
-        sl_err_ctx(err, "\"%s/%s\"", sl_store_root(r->table), root.path);
+        sl_err_ctx(err, "\"%s/%s\"", sl_store_root(r->t->store), root.path);
         if (!r->bad || rc == SL_ENOMEM || rc == SL_ECANCELLED)
             return rc;
         return r->bad(r->user, root.path, err);
@@ -101,7 +78,7 @@ static int read_folder(struct reading *r, const char *branch, bool tags, sl_err 
 
     sl_branch_folder(&folder, branch, kind);
     SL_GO(sl_buf_ok(&folder, err));
-    SL_GO(sl_store_list(r->table, sl_buf_view(&folder), false, &found, err));
+    SL_GO(sl_store_list(r->t->store, sl_buf_view(&folder), false, &found, err));
     for (size_t i = 0; i < found.n; i++) {
         const char *name = found.v[i].name;
         struct sl_root root = {.is_tag = tags, .branch = branch};
@@ -123,23 +100,24 @@ done:
     return rc;
 }
 
-int sl_roots_read(struct sl_store *table, int (*bad)(void *user, const char *path, const sl_err *why), void *user,
+int sl_roots_read(struct sl_append *t, int (*bad)(void *user, const char *path, const sl_err *why), void *user,
                   struct sl_roots *out, sl_err *err)
 {
-    struct reading r = {table, bad, user, out, SL_BUF_INIT};
+    struct reading r = {t, bad, user, out, SL_BUF_INIT};
     struct sl_names branches = {0};
-    sl_str main_branch = SL_LIT("");
     int rc;
 
-    SL_GO(sl_branch_names(table, &out->arena, &branches, err));
+    SL_GO(sl_branch_names(t, &branches, err));
     for (size_t i = 0; i <= branches.n; i++) {
-        const char *branch = i == 0 ? main_branch.p : branches.v[i - 1].p;
+        const char *branch = i == 0 ? "" : sl_arena_strdup(&out->arena, sl_str_c(branches.v[i - 1]));
 
+        if (!branch)
+            SL_GOTO_NOMEM(err);
         SL_GO(read_folder(&r, branch, false, err));
         SL_GO(read_folder(&r, branch, true, err));
     }
 done:
-    sl_free(branches.v);
+    sl_names_release(&branches);
     sl_buf_release(&r.bytes);
     return rc;
 }
@@ -153,43 +131,14 @@ void sl_roots_release(struct sl_roots *r)
     *r = (struct sl_roots)SL_ROOTS_INIT;
 }
 
-int sl_hint_write(struct sl_store *table, const char *branch, const char *hint, int64_t id, sl_err *err)
+int sl_upkeep_lock(struct sl_append *t, struct sl_lock **out, sl_err *err)
 {
-    struct sl_buf path = SL_BUF_INIT, text = SL_BUF_INIT;
-    int rc;
+    int rc = sl_store_lock(t->store, SL_LIT(SL_SIDE_DIR "/upkeep.lock"), -1, out, err);
 
-    sl_branch_folder(&path, branch, "snapshot/");
-    sl_buf_addc(&path, hint);
-    sl_buf_printf(&text, "%lld", (long long)id);
-    SL_GO(sl_buf_ok(&path, err));
-    SL_GO(sl_buf_ok(&text, err));
-    SL_GO(sl_store_put(table, sl_buf_view(&path), sl_buf_view(&text), err));
-done:
-    sl_buf_release(&path);
-    sl_buf_release(&text);
-    return rc;
-}
-
-int sl_hint_read(struct sl_store *table, const char *branch, const char *hint, int64_t *out, sl_err *err)
-{
-    struct sl_buf path = SL_BUF_INIT, text = SL_BUF_INIT;
-    int rc;
-
-    *out = -1;
-    sl_branch_folder(&path, branch, "snapshot/");
-    sl_buf_addc(&path, hint);
-    SL_GO(sl_buf_ok(&path, err));
-    rc = sl_store_get(table, sl_buf_view(&path), 4096, &text, err);
-    if (rc == SL_ENOTFOUND || rc == SL_ECORRUPT) {
+    if (rc == SL_EIO || rc == SL_EUNSUPPORTED) {
         sl_err_clear(err);
-        rc = SL_OK;
-        goto done;
+        *out = NULL;
+        return SL_OK;
     }
-    SL_GO(rc);
-    if (!sl_parse_i64(sl_str_trim(sl_buf_view(&text)), out) || *out < 0)
-        *out = -1;
-done:
-    sl_buf_release(&path);
-    sl_buf_release(&text);
     return rc;
 }

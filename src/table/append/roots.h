@@ -6,8 +6,7 @@
 #ifndef SL_TABLE_APPEND_ROOTS_H
 #define SL_TABLE_APPEND_ROOTS_H
 
-#include "format/paimon.h"
-#include "store/store.h"
+#include "table/append/snapshots.h"
 
 /* Bounds on what is read at once; a longer file is damaged. */
 #define SL_SNAPSHOT_BYTES_MAX ((size_t)64 << 20)
@@ -31,25 +30,17 @@ struct sl_roots {
 
 /* A file that cannot be decoded is an error, unless BAD is given: it gets the path and the error, and its code is the result if
  * not SL_OK. What vanishes between listing and reading was removed by someone and is left out. */
-int sl_roots_read(struct sl_store *table, int (*bad)(void *user, const char *path, const sl_err *why), void *user,
+int sl_roots_read(struct sl_append *t, int (*bad)(void *user, const char *path, const sl_err *why), void *user,
                   struct sl_roots *out, sl_err *err) SL_WUR;
 void sl_roots_release(struct sl_roots *r);
-
-/* Names of the branches, "main" left out. Names are copied into A. */
-struct sl_names {
-    sl_str *v;
-    size_t n, cap;
-};
-int sl_branch_names(struct sl_store *table, struct sl_arena *a, struct sl_names *out, sl_err *err) SL_WUR;
 
 /* "snapshot-12" with prefix "snapshot-" gives 12; false unless the rest is a plain decimal number. */
 bool sl_numbered_name(const char *name, const char *prefix, int64_t *out);
 /* The folder KIND ("snapshot", "tag", "schema") of a branch, appended: "tag", "branch/branch-x/tag". */
 void sl_branch_folder(struct sl_buf *out, const char *branch, const char *kind);
 
-/* Writes the hint file LATEST or EARLIEST of a branch: advice for readers, replaced atomically. */
-int sl_hint_write(struct sl_store *table, const char *branch, const char *hint, int64_t id, sl_err *err) SL_WUR;
-/* What it says; *OUT = -1 if there is none or it is no number. */
-int sl_hint_read(struct sl_store *table, const char *branch, const char *hint, int64_t *out, sl_err *err) SL_WUR;
+/* Upkeep of one table by several processes at once would take the ground from under each other: one at a time. Waits. NULL in *OUT where
+ * the folder cannot hold a lock. Taken before the commit lock, if both are. */
+int sl_upkeep_lock(struct sl_append *t, struct sl_lock **out, sl_err *err) SL_WUR;
 
 #endif
