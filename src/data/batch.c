@@ -11,7 +11,7 @@ struct list_entry {
     uint64_t offset, length;
 };
 
-_Static_assert(sizeof(struct sl_string_cell) == 16, "cells are 16 bytes");
+_Static_assert(sizeof(union sl_string_cell) == 16, "cells are 16 bytes");
 
 static bool is_list(const struct sl_vector *v)
 {
@@ -33,17 +33,17 @@ int sl_vector_set_null(struct sl_vector *v, size_t row, sl_err *err)
 
 int sl_vector_put_bytes(struct sl_vector *v, size_t row, sl_str bytes, sl_err *err)
 {
-    struct sl_string_cell *cell = (struct sl_string_cell *)v->data + row;
+    union sl_string_cell *cell = (union sl_string_cell *)v->data + row;
     size_t bad;
 
     if ((v->type->kind == SL_VARCHAR || v->type->kind == SL_CHAR) && !sl_utf8_valid(bytes, &bad))
         return sl_err_set(err, SL_EINPUT, "text is not UTF-8 at byte %zu of %zu", bad, bytes.n);
-    if (bytes.n > sizeof cell->u.inlined)
+    if (bytes.n > sizeof cell->near.bytes)
         return v->ops->put_far(v, row, bytes, err);
     memset(cell, 0, sizeof *cell); /* the engine compares the unused bytes too */
-    cell->n = (uint32_t)bytes.n;
+    cell->near.n = (uint32_t)bytes.n;
     if (bytes.n)
-        memcpy(cell->u.inlined, bytes.p, bytes.n);
+        memcpy(cell->near.bytes, bytes.p, bytes.n);
     return SL_OK;
 }
 
@@ -78,9 +78,9 @@ bool sl_vector_is_null(const struct sl_vector *v, size_t row)
 
 sl_str sl_vector_bytes(const struct sl_vector *v, size_t row)
 {
-    const struct sl_string_cell *cell = (const struct sl_string_cell *)v->data + row;
+    const union sl_string_cell *cell = (const union sl_string_cell *)v->data + row;
 
-    return (sl_str){cell->n <= sizeof cell->u.inlined ? cell->u.inlined : cell->u.far.p, cell->n};
+    return (sl_str){cell->near.n <= sizeof cell->near.bytes ? cell->near.bytes : cell->far.p, cell->near.n};
 }
 
 /* ---- a batch in plain memory ---- */
@@ -99,7 +99,7 @@ static size_t cell_size(const struct sl_type *t)
     case SL_INT: case SL_FLOAT: case SL_DATE: return 4;
     case SL_BIGINT: case SL_DOUBLE: case SL_TIME: case SL_TIMESTAMP: case SL_TIMESTAMP_LTZ: return 8;
     case SL_DECIMAL: return t->precision <= 4 ? 2 : t->precision <= 9 ? 4 : t->precision <= 18 ? 8 : 16;
-    case SL_CHAR: case SL_VARCHAR: case SL_BINARY: case SL_VARBINARY: return sizeof(struct sl_string_cell);
+    case SL_CHAR: case SL_VARCHAR: case SL_BINARY: case SL_VARBINARY: return sizeof(union sl_string_cell);
     case SL_ARRAY: case SL_MAP: return sizeof(struct list_entry);
     default: return 0;
     }
@@ -108,16 +108,16 @@ static size_t cell_size(const struct sl_type *t)
 static int plain_put_far(struct sl_vector *v, size_t row, sl_str bytes, sl_err *err)
 {
     struct plain *p = v->handle;
-    struct sl_string_cell *cell = (struct sl_string_cell *)v->data + row;
+    union sl_string_cell *cell = (union sl_string_cell *)v->data + row;
     sl_str copy = sl_arena_str(&p->bytes, bytes);
 
     if (!copy.p)
         return sl_err_nomem(err);
     if (bytes.n > UINT32_MAX)
         return sl_err_set(err, SL_EINPUT, "a value of %zu bytes is too long", bytes.n);
-    cell->n = (uint32_t)bytes.n;
-    memcpy(cell->u.far.prefix, copy.p, sizeof cell->u.far.prefix);
-    cell->u.far.p = copy.p;
+    cell->near.n = (uint32_t)bytes.n;
+    memcpy(cell->far.prefix, copy.p, sizeof cell->far.prefix);
+    cell->far.p = copy.p;
     return SL_OK;
 }
 

@@ -11,7 +11,7 @@
  *   DATE                              int32_t days since 1970-01-01
  *   TIME                              int64_t microseconds of the day
  *   TIMESTAMP, TIMESTAMP_LTZ          int64_t microseconds since 1970-01-01; TIMESTAMP(7-9): nanoseconds
- *   CHAR VARCHAR BINARY VARBINARY     struct sl_string_cell, by sl_vector_put_bytes alone
+ *   CHAR VARCHAR BINARY VARBINARY     union sl_string_cell, by sl_vector_put_bytes alone
  *   ARRAY                             by sl_vector_list_*; children[0] holds the elements
  *   MAP                               by sl_vector_list_*; children[0] the keys, children[1] the values
  *   ROW                               nothing; children[i] holds member i, at the same row number
@@ -26,15 +26,16 @@
 #include "data/type.h"
 
 /* How text and bytes lie in a vector: up to 12 bytes within the cell, longer ones behind a pointer. */
-struct sl_string_cell {
-    uint32_t n;
-    union {
-        char inlined[12];
-        struct {
-            char prefix[4];
-            const char *p;
-        } far;
-    } u;
+union sl_string_cell {
+    struct {
+        uint32_t n;
+        char bytes[12];
+    } near;
+    struct {
+        uint32_t n;
+        char prefix[4];
+        const char *p;
+    } far;
 };
 
 struct sl_vector;

@@ -148,7 +148,6 @@ static int configure(const struct sl_engine *e, const struct sl_engine_opts *opt
         {"enable_external_file_cache", "false"}, /* it serves stale bytes of files written again in place */
         {"preserve_insertion_order", "false"},   /* tables promise no order, and keeping it holds row groups in memory */
         {"errors_as_json", "true"},
-        {"TimeZone", "UTC"},
         {"allocator_flush_threshold", "32MiB"},  /* give big freed pieces back to the system */
         {"allocator_bulk_deallocation_flush_threshold", "64MiB"},
     };
@@ -178,6 +177,10 @@ static int open_database(struct sl_engine *e, const struct sl_engine_opts *opts,
     }
     if (duckdb_connect(e->db, &c) != DuckDBSuccess)
         SL_GOTO_NOMEM(err);
+    if (duckdb_query(c, "SET GLOBAL TimeZone = 'UTC'", NULL) != DuckDBSuccess) {
+        rc = sl_err_set(err, SL_EBUG, "DuckDB does not take the time zone UTC");
+        goto done;
+    }
     SL_GO(sl_engine__register_rows(e, c, err));
     SL_GO(sl_engine__register_functions(e, c, err));
 done:
@@ -314,6 +317,9 @@ double sl_conn_progress(struct sl_conn *c)
 
 void sl_conn_on_progress(struct sl_conn *c, void (*fn)(void *user, double percent), void *user)
 {
+    /* Only the counting; a failure leaves the percentage unknown. */
+    if (fn && duckdb_query(c->duck, "SET enable_progress_bar_print = false", NULL) == DuckDBSuccess)
+        (void)duckdb_query(c->duck, "SET enable_progress_bar = true", NULL);
     c->on_progress = fn;
     c->progress_user = user;
 }

@@ -38,7 +38,7 @@ void sl_conn_close(struct sl_conn *c);                      /* after its results
 struct sl_engine *sl_conn_engine(struct sl_conn *c);
 
 void sl_conn_interrupt(struct sl_conn *c);                  /* any thread: what runs on C ends with SL_ECANCELLED */
-/* Percent done of what runs, -1 if unknown. Any thread. Row sources always count as 0. */
+/* Percent done of what runs, -1 if unknown: counted only after sl_conn_on_progress. Any thread. Row sources always count as 0. */
 double sl_conn_progress(struct sl_conn *c);
 /* FN is called about five times a second by the thread that waits for a query of C; NULL switches it off. */
 void sl_conn_on_progress(struct sl_conn *c, void (*fn)(void *user, double percent), void *user);
@@ -69,7 +69,7 @@ int sl_result_next(struct sl_result *r, size_t *rows, sl_err *err) SL_WUR;
 bool sl_result_null(const struct sl_result *r, size_t col, size_t row);
 int64_t sl_result_i64(const struct sl_result *r, size_t col, size_t row);   /* integers (clamped), BOOLEAN, DATE days, TIME and TIMESTAMP raw */
 double sl_result_f64(const struct sl_result *r, size_t col, size_t row);    /* FLOAT, DOUBLE, integers */
-sl_str sl_result_str(const struct sl_result *r, size_t col, size_t row);    /* VARCHAR, BLOB, ENUM */
+sl_str sl_result_str(const struct sl_result *r, size_t col, size_t row);    /* VARCHAR, BLOB */
 void sl_result_free(struct sl_result *r);                                   /* NULL is fine; stops what still runs */
 
 /* Queries of one value. SL_ENOTFOUND if there is no row; NULL gives 0 or an empty text (sl_free). */

@@ -234,6 +234,60 @@ static bool only_texts(const struct sl_result *r)
     return true;
 }
 
+/* Past a quoted text, name or comment that begins at I, else I. */
+static size_t skip_quoted(sl_str s, size_t i)
+{
+    char c = s.p[i], next = i + 1 < s.n ? s.p[i + 1] : 0;
+    ptrdiff_t end;
+
+    if (c == '\'' || c == '"') { /* a doubled quote begins another one right away */
+        end = sl_str_find(sl_str_sub(s, i + 1, s.n), (sl_str){&s.p[i], 1});
+        return end < 0 ? s.n : i + (size_t)end + 2;
+    }
+    if (c == '-' && next == '-') {
+        end = sl_str_find(sl_str_sub(s, i, s.n), SL_LIT("\n"));
+        return end < 0 ? s.n : i + (size_t)end;
+    }
+    if (c == '/' && next == '*') {
+        end = sl_str_find(sl_str_sub(s, i + 2, s.n), SL_LIT("*/"));
+        return end < 0 ? s.n : i + (size_t)end + 4;
+    }
+    if (c == '$') { /* $tag$ ... $tag$ */
+        end = sl_str_find(sl_str_sub(s, i + 1, s.n), SL_LIT("$"));
+        if (end < 0)
+            return i;
+        sl_str tag = sl_str_sub(s, i, i + (size_t)end + 2);
+        end = sl_str_find(sl_str_sub(s, i + tag.n, s.n), tag);
+        return end < 0 ? i : i + tag.n + (size_t)end + tag.n;
+    }
+    return i;
+}
+
+/* The one statement of SQL without its closing semicolon and what may follow that. */
+static sl_str statement_of(sl_str sql)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < sql.n;) {
+        size_t past = skip_quoted(sql, i);
+
+        if (past > i) {
+            if (sql.p[i] != '-' && sql.p[i] != '/')
+                from = past;
+            i = past;
+            continue;
+        }
+        if (sql.p[i] == ';' && from > 0)
+            return sl_str_sub(sql, 0, i);
+        if (!strchr(" \t\r\n;", sql.p[i]))
+            from = i + 1;
+        else if (sql.p[i] == ';')
+            return sql; /* an empty statement first: leave it to DuckDB */
+        i++;
+    }
+    return sql;
+}
+
 /* SELECT "c0"::VARCHAR, ... FROM (SQL) AS t("c0", ...). *SHIFT: where SQL starts. */
 static void wrap(struct sl_buf *out, sl_str sql, size_t ncols, size_t *shift)
 {
@@ -242,10 +296,7 @@ static void wrap(struct sl_buf *out, sl_str sql, size_t ncols, size_t *shift)
         sl_buf_printf(out, "%sc%zu::VARCHAR", i ? ", " : "", i);
     sl_buf_addc(out, " FROM (");
     *shift = out->n;
-    sql = sl_str_trim(sql);
-    while (sl_str_ends(sql, ";"))
-        sql = sl_str_trim(sl_str_sub(sql, 0, sql.n - 1));
-    sl_buf_add(out, sql);
+    sl_buf_add(out, statement_of(sql));
     sl_buf_addc(out, "\n) AS t("); /* the line feed ends a comment */
     for (size_t i = 0; i < ncols; i++)
         sl_buf_printf(out, "%sc%zu", i ? ", " : "", i);
@@ -267,29 +318,53 @@ static void adopt_columns(struct sl_result *wrapped, struct sl_result *first)
     }
 }
 
+/* Statements that cannot stand within a SELECT give texts, counts and flags, which sl_result_str renders. */
+static int check_renderable(const struct sl_result *r, sl_err *err)
+{
+    static const char *const types[] = {"VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT",
+                                        "USMALLINT", "UINTEGER", "DOUBLE", "FLOAT"};
+
+    for (size_t i = 0; i < r->ncols; i++) {
+        bool known = false;
+
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+            known = known || !strcmp(r->cols[i].type_sql, types[k]);
+        if (!known)
+            return sl_err_set(err, SL_EUNSUPPORTED, "this kind of statement cannot give a column of type %s as text",
+                              r->cols[i].type_sql);
+    }
+    return SL_OK;
+}
+
+/* FIRST, which gives other types than texts, once more with casts. */
+static int prepare_casts(struct sl_conn *c, sl_str sql, struct sl_result *first, struct sl_result **out, sl_err *err)
+{
+    int rc = SL_OK;
+    struct sl_buf wrapped = SL_BUF_INIT;
+    size_t shift;
+
+    wrap(&wrapped, sql, first->ncols, &shift);
+    SL_GO(sl_buf_ok(&wrapped, err));
+    SL_GO(prepare_one(c, sl_buf_view(&wrapped), shift, out, err));
+    adopt_columns(*out, first);
+done:
+    sl_buf_release(&wrapped);
+    return rc;
+}
+
 int sl_conn_query_text(struct sl_conn *c, sl_str sql, struct sl_result **out, sl_err *err)
 {
     int rc = SL_OK;
     struct sl_result *first = NULL, *r = NULL;
-    struct sl_buf wrapped = SL_BUF_INIT;
-    sl_err ignored = SL_ERR_INIT;
-    size_t shift = 0;
 
     SL_GO(prepare_one(c, sql, 0, &first, err));
-    if (duckdb_prepared_statement_type(first->prepared) == DUCKDB_STATEMENT_TYPE_SELECT && !only_texts(first)) {
-        shift = (size_t)(sl_str_trim(sql).p - sql.p);
-        size_t inside;
-
-        wrap(&wrapped, sql, first->ncols, &inside);
-        SL_GO(sl_buf_ok(&wrapped, err));
-        shift = inside - shift;
-        /* What DuckDB does not take within parentheses runs as it is; its cells become text here. */
-        if (prepare_one(c, sl_buf_view(&wrapped), shift, &r, &ignored) == SL_OK && r->ncols == first->ncols)
-            adopt_columns(r, first);
-        else
-            sl_result_free(r), r = NULL;
-    }
-    if (!r) {
+    if (only_texts(first)) {
+        r = first;
+        first = NULL;
+    } else if (duckdb_prepared_statement_type(first->prepared) == DUCKDB_STATEMENT_TYPE_SELECT) {
+        SL_GO(prepare_casts(c, sql, first, &r, err));
+    } else {
+        SL_GO(check_renderable(first, err));
         r = first;
         first = NULL;
     }
@@ -300,7 +375,6 @@ int sl_conn_query_text(struct sl_conn *c, sl_str sql, struct sl_result **out, sl
 done:
     sl_result_free(first);
     sl_result_free(r);
-    sl_buf_release(&wrapped);
     return rc;
 }
 

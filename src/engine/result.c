@@ -145,9 +145,9 @@ sl_str sl_result_str(const struct sl_result *r, size_t col, size_t row)
     if (sl_result_null(r, col, row))
         return (sl_str){"", 0};
     if (c->type == DUCKDB_TYPE_VARCHAR || c->type == DUCKDB_TYPE_BLOB) {
-        const struct sl_string_cell *cell = (const struct sl_string_cell *)c->data + row;
+        const union sl_string_cell *cell = (const union sl_string_cell *)c->data + row;
 
-        return (sl_str){cell->n <= sizeof cell->u.inlined ? cell->u.inlined : cell->u.far.p, cell->n};
+        return (sl_str){cell->near.n <= sizeof cell->near.bytes ? cell->near.bytes : cell->far.p, cell->near.n};
     }
     return r->text ? rendered(r, c, row) : (sl_str){"", 0};
 }

@@ -64,11 +64,10 @@ int sl_engine__type(const struct sl_type *t, duckdb_logical_type *out, sl_err *e
     } else if (t->kind == SL_ROW) {
         SL_GO(row_type(t, out, err));
     } else {
-        struct sl_buf name = SL_BUF_INIT;
+        static const char *const names[] = {[SL_MULTISET] = "MULTISET", [SL_VARIANT] = "VARIANT", [SL_BLOB] = "BLOB",
+                                            [SL_VECTOR] = "VECTOR", [SL_GEOMETRY] = "GEOMETRY", [SL_GEOGRAPHY] = "GEOGRAPHY"};
 
-        sl_type_sql(&name, t);
-        rc = sl_err_set(err, SL_EUNSUPPORTED, "type %s is not supported", name.p ? name.p : "?");
-        sl_buf_release(&name);
+        rc = sl_err_set(err, SL_EUNSUPPORTED, "type %s is not supported", names[t->kind]);
         goto done;
     }
     if (!*out)

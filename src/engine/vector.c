@@ -4,8 +4,8 @@
 #include "data/value.h"
 #include "engine/engine_priv.h"
 
-_Static_assert(sizeof(duckdb_string_t) == sizeof(struct sl_string_cell), "cells lie as DuckDB's");
-_Static_assert(offsetof(struct sl_string_cell, u) == 4 && offsetof(struct sl_string_cell, u.far.p) == 8, "cells lie as DuckDB's");
+_Static_assert(sizeof(duckdb_string_t) == sizeof(union sl_string_cell), "cells lie as DuckDB's");
+_Static_assert(offsetof(union sl_string_cell, near.bytes) == 4 && offsetof(union sl_string_cell, far.p) == 8, "cells lie as DuckDB's");
 
 /* Of DuckDB 1.5, and not in the older header: as duckdb_vector_assign_string_element_len, without a second look for UTF-8
  * (which would turn what is not into NULL). */
