@@ -148,6 +148,7 @@ static int configure(const struct sl_engine *e, const struct sl_engine_opts *opt
         {"enable_external_file_cache", "false"}, /* it serves stale bytes of files written again in place */
         {"preserve_insertion_order", "false"},   /* tables promise no order, and keeping it holds row groups in memory */
         {"errors_as_json", "true"},
+        {"partitioned_write_max_open_files", "100000"}, /* else a file is closed and its partition gets another */
         {"allocator_flush_threshold", "32MiB"},  /* give big freed pieces back to the system */
         {"allocator_bulk_deallocation_flush_threshold", "64MiB"},
     };

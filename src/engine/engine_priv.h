@@ -58,6 +58,10 @@ void sl_engine__stash(struct sl_engine *e, const sl_err *err, char *text, size_t
 /* DuckDB's message to ours. SHIFT is taken off its position (text put before the user's). */
 int sl_engine__error(struct sl_engine *e, const char *message, size_t shift, sl_err *err);
 
+/* ---- query.c ---- */
+/* As sl_conn_query; positions in errors count from SHIFT. */
+int sl_engine__query(struct sl_conn *c, sl_str sql, size_t shift, struct sl_result **out, sl_err *err);
+
 /* ---- registry, engine.c ---- */
 int sl_engine__register(struct sl_engine *e, enum sl_entry_kind kind, void *object, uint64_t *id, sl_err *err);
 void *sl_engine__unregister(struct sl_engine *e, uint64_t id);   /* the object, or NULL */

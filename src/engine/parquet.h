@@ -11,8 +11,8 @@
 #include "engine/engine.h"
 
 struct sl_parquet_spec {
-    /* Absolute folder, made if missing. Without partitions the files are DIR/<prefix><n>.parquet, and DIR may hold others.
-     * With partitions they are DIR/<prefix>p=<ordinal>/<n>.parquet: the caller moves them to where they belong
+    /* Absolute folder; its parent exists. Without partitions the files are DIR/<prefix><n>.parquet, and DIR may hold others.
+     * With partitions they are DIR/<prefix>parts/<some folder>/<n>.parquet: the caller moves them to where they belong
      * and removes the emptied folders (sl_parquet_files_sweep). */
     sl_str dir;
     sl_str prefix;                 /* unique (a uuid in it); [A-Za-z0-9._-] only */

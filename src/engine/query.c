@@ -205,7 +205,7 @@ int sl_conn_prepare(struct sl_conn *c, sl_str sql, struct sl_result **out, sl_er
     return SL_OK;
 }
 
-static int query(struct sl_conn *c, sl_str sql, size_t shift, struct sl_result **out, sl_err *err)
+int sl_engine__query(struct sl_conn *c, sl_str sql, size_t shift, struct sl_result **out, sl_err *err)
 {
     int rc = SL_OK;
     struct sl_result *r = NULL;
@@ -221,7 +221,7 @@ done:
 
 int sl_conn_query(struct sl_conn *c, sl_str sql, struct sl_result **out, sl_err *err)
 {
-    return query(c, sql, 0, out, err);
+    return sl_engine__query(c, sql, 0, out, err);
 }
 
 /* ---- all columns as text ---- */
@@ -266,23 +266,19 @@ static size_t skip_quoted(sl_str s, size_t i)
 /* The one statement of SQL without its closing semicolon and what may follow that. */
 static sl_str statement_of(sl_str sql)
 {
-    size_t from = 0;
+    bool begun = false;
 
     for (size_t i = 0; i < sql.n;) {
         size_t past = skip_quoted(sql, i);
 
         if (past > i) {
-            if (sql.p[i] != '-' && sql.p[i] != '/')
-                from = past;
+            begun = begun || (sql.p[i] != '-' && sql.p[i] != '/');
             i = past;
             continue;
         }
-        if (sql.p[i] == ';' && from > 0)
+        if (sql.p[i] == ';' && begun)
             return sl_str_sub(sql, 0, i);
-        if (!strchr(" \t\r\n;", sql.p[i]))
-            from = i + 1;
-        else if (sql.p[i] == ';')
-            return sql; /* an empty statement first: leave it to DuckDB */
+        begun = begun || !strchr(" \t\r\n;", sql.p[i]);
         i++;
     }
     return sql;
