@@ -27,7 +27,8 @@ struct sl_parquet_spec {
 };
 
 struct sl_parquet_stats {
-    const char *name;              /* of a leaf: "a", "s"."x"."element" for nested ones */
+    const char *name;              /* of a column: a; of a leaf within one (`nested`): "s"."x"."element", quoted so */
+    bool nested;
     sl_str min, max;               /* DuckDB's texts (BLOB: hex); p == NULL: none. Long texts are cut, max rounded up: bounds, not values */
     int64_t null_count;            /* -1: not known */
     bool has_nan;                  /* then min and max leave out the NaNs */

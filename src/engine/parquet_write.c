@@ -93,7 +93,7 @@ static void add_options(struct write *w)
     const struct sl_parquet_spec *spec = w->spec;
     const char *codec = spec->compression ? spec->compression : "zstd";
 
-    sl_buf_addc(&w->sql, " (FORMAT parquet, RETURN_STATS, WRITE_BLOOM_FILTER false, WRITE_EMPTY_FILE false");
+    sl_buf_addc(&w->sql, " (FORMAT parquet, RETURN_STATS, WRITE_BLOOM_FILTER false");
     sl_buf_printf(&w->sql, ", ROW_GROUP_SIZE_BYTES %llu, COMPRESSION ", (unsigned long long)row_group_bytes(w));
     sl_buf_sql_string(&w->sql, sl_str_c(!strcmp(codec, "none") ? "uncompressed" : codec));
     if (!strcmp(codec, "zstd"))
@@ -101,10 +101,10 @@ static void add_options(struct write *w)
     if (w->partitions)
         sl_buf_printf(&w->sql, ", PARTITION_BY (%s), FILENAME_PATTERN '{i}'", w->ordinal);
     else if (spec->file_bytes)
-        sl_buf_printf(&w->sql, ", FILE_SIZE_BYTES %llu, OVERWRITE_OR_IGNORE, FILENAME_PATTERN '" SL_STRF "{i}'",
+        sl_buf_printf(&w->sql, ", FILE_SIZE_BYTES %llu, WRITE_EMPTY_FILE false, OVERWRITE_OR_IGNORE, FILENAME_PATTERN '" SL_STRF "{i}'",
                       (unsigned long long)spec->file_bytes, SL_STRV(spec->prefix));
     else
-        sl_buf_addc(&w->sql, ", USE_TMP_FILE false");
+        sl_buf_addc(&w->sql, ", WRITE_EMPTY_FILE false, USE_TMP_FILE false");
     if (spec->fields) {
         sl_buf_addc(&w->sql, ", FIELD_IDS {");
         for (size_t i = 0; i < spec->nfields; i++) {
@@ -203,6 +203,24 @@ static int take_stat(struct sl_arena *a, struct sl_parquet_stats *s, sl_str key,
     return SL_OK;
 }
 
+/* DuckDB's path of a leaf, "a" or "s"."x": a column's own name without the quotes, a nested one as it is. */
+static int take_name(struct sl_arena *a, struct sl_parquet_stats *s, sl_str path, sl_err *err)
+{
+    struct sl_buf name = SL_BUF_INIT;
+    size_t i = 1;
+
+    for (; i < path.n; i++) {
+        if (path.p[i] == '"' && !(i + 1 < path.n && path.p[i + 1] == '"'))
+            break;
+        i += path.p[i] == '"';
+        sl_buf_ch(&name, path.p[i]);
+    }
+    s->nested = path.n < 2 || path.p[0] != '"' || i + 1 != path.n;
+    s->name = name.failed ? NULL : sl_arena_strdup(a, s->nested ? path : sl_buf_view(&name));
+    sl_buf_release(&name);
+    return s->name ? SL_OK : sl_err_nomem(err);
+}
+
 static int take_stats(struct sl_arena *a, struct sl_parquet_file *f, struct map_cell columns, sl_err *err)
 {
     struct sl_parquet_stats *stats = sl_arena_array(a, columns.n ? columns.n : 1, sizeof *stats);
@@ -213,9 +231,7 @@ static int take_stats(struct sl_arena *a, struct sl_parquet_file *f, struct map_
         struct map_cell one = map_cell(columns.values, columns.from + i);
 
         stats[i].null_count = -1;
-        stats[i].name = sl_arena_strdup(a, vector_str(columns.keys, columns.from + i));
-        if (!stats[i].name)
-            return sl_err_nomem(err);
+        SL_TRY(take_name(a, &stats[i], vector_str(columns.keys, columns.from + i), err));
         for (size_t k = one.from; k < one.from + one.n; k++)
             if (!vector_null(one.values, k))
                 SL_TRY(take_stat(a, &stats[i], vector_str(one.keys, k), vector_str(one.values, k), err));

@@ -236,13 +236,13 @@ static void test_many(void **state)
     (void)state;
     assert_rows(with_id("SELECT count(*), count(int), sum(big), count(text), sum(len(ints)), sum(len(flatten(lists))), "
                         "sum(list_sum(ints)), sum(len(map_values(map))), max(row.x) FROM sluice_rows(%llu)", id),
-                "20000|17142|171411429|17142|34284|58765|342882860|34284|19999\n");
+                "20000|17142|171411429|17142|34284|62852|308582847|34284|19998\n");
     assert_int_equal(n.opened, n.closed);
     assert_true(n.opened >= 1 && n.opened <= 2);
     n.next = 0;
     assert_rows(with_id("SELECT count(*) FROM sluice_rows(%llu)", id), "20000\n");
     n.next = 0;
-    assert_rows(with_id("SELECT sum(int) FROM sluice_rows(%llu) WHERE length(text) > 20", id), "85714284\n");
+    assert_rows(with_id("SELECT sum(int) FROM sluice_rows(%llu) WHERE length(text) > 20", id), "85705716\n");
     sl_rows_unregister(engine, id);
 }
 
