@@ -41,7 +41,7 @@ void sl_rows_unregister(struct sl_engine *e, uint64_t id)
     sl_free(sl_engine__unregister(e, id));
 }
 
-static void bind(duckdb_bind_info info)
+static void bind_rows(duckdb_bind_info info)
 {
     struct sl_engine *e = duckdb_bind_get_extra_info(info);
     duckdb_value v = duckdb_bind_get_parameter(info, 0);
@@ -178,7 +178,7 @@ int sl_engine__register_rows(struct sl_engine *e, duckdb_connection c, sl_err *e
     duckdb_table_function_set_name(f, "sluice_rows");
     duckdb_table_function_add_parameter(f, bigint);
     duckdb_table_function_set_extra_info(f, e, NULL);
-    duckdb_table_function_set_bind(f, bind);
+    duckdb_table_function_set_bind(f, bind_rows);
     duckdb_table_function_set_init(f, init);
     duckdb_table_function_set_local_init(f, local_init);
     duckdb_table_function_set_function(f, produce);
