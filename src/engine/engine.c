@@ -148,6 +148,7 @@ static int configure(const struct sl_engine *e, const struct sl_engine_opts *opt
         {"enable_external_file_cache", "false"}, /* it serves stale bytes of files written again in place */
         {"preserve_insertion_order", "false"},   /* tables promise no order, and keeping it holds row groups in memory */
         {"errors_as_json", "true"},
+        {"partitioned_write_flush_threshold", SL_PARTITION_ROWS},
         {"partitioned_write_max_open_files", "100000"}, /* else a file is closed and its partition gets another */
         {"allocator_flush_threshold", "32MiB"},  /* give big freed pieces back to the system */
         {"allocator_bulk_deallocation_flush_threshold", "64MiB"},
@@ -199,6 +200,17 @@ static uint64_t machine_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_C(4) << 30;
 }
 
+/* A wide write that waits goes before new ones that could share. */
+static void init_writes(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attr;
+
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+}
+
 int sl_engine_open(const struct sl_engine_opts *opts, struct sl_engine **out, sl_err *err)
 {
     int rc = SL_OK;
@@ -211,6 +223,7 @@ int sl_engine_open(const struct sl_engine_opts *opts, struct sl_engine **out, sl
         return sl_err_nomem(err);
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->wake, NULL);
+    init_writes(&e->writes);
     e->threads = opts->threads ? opts->threads : processors > 0 ? (uint32_t)processors : 1;
     e->memory = opts->memory_bytes ? opts->memory_bytes : machine_memory() / 10 * 8;
     SL_GO(open_database(e, opts, err));
@@ -242,6 +255,7 @@ void sl_engine_close(struct sl_engine *e)
         duckdb_close(&e->db);
     sl_free(e->registered.v);
     sl_free(e->conns.v);
+    pthread_rwlock_destroy(&e->writes);
     pthread_cond_destroy(&e->wake);
     pthread_mutex_destroy(&e->lock);
     sl_free(e);

@@ -30,6 +30,7 @@ struct sl_engine {
     duckdb_database db;
     uint32_t threads;
     uint64_t memory;
+    pthread_rwlock_t writes;    /* Parquet writes share it; a wide one has it alone, with `threads` set to 1 */
     pthread_mutex_t lock;       /* all below */
     struct sl_stashed stash[STASH_SIZE];
     uint64_t next_ticket;
@@ -51,6 +52,9 @@ struct sl_conn {
     void *progress_user;
     int64_t progress_at;        /* sl_mono_nanos of the last call */
 };
+
+/* Rows that COPY keeps back before it hands them to the files of their partitions. */
+#define SL_PARTITION_ROWS "65536"
 
 /* ---- error.c ---- */
 /* Keep ERR for the query's end; TEXT gets what DuckDB is to be told. */

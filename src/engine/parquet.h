@@ -24,6 +24,11 @@ struct sl_parquet_spec {
     int level;                     /* zstd; 0: 1 */
     const struct sl_field *fields; /* ids to write into the file, columns by position; NULL: none */
     size_t nfields;
+    /* Memory. One value passes through about four copies on its way into a file, on each thread, so with values above about
+     * 1/16 of --memory not all threads fit. `wide`: such values are to be expected; the write runs alone and on one thread,
+     * and then needs about four times the widest value. It is slow with many small rows in many partitions.
+     * `repeatable`: the SELECT may be run again (no row source that is used up), so a write that is out of memory is tried again as a wide one. */
+    bool wide, repeatable;
 };
 
 struct sl_parquet_stats {

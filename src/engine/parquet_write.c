@@ -77,10 +77,12 @@ static void add_members(struct sl_buf *b, const struct sl_type *t)
     }
 }
 
-/* Rows of wide values pile up in each thread before a row group is full, so the groups shrink with the memory. */
+/* Row groups pile up in each thread, and one for each partition, so they shrink with the memory. What piles up beyond it
+ * DuckDB spills to disk. */
 static uint64_t row_group_bytes(const struct write *w)
 {
-    uint64_t share = sl_engine_memory(sl_conn_engine(w->conn)) / (12 * (uint64_t)sl_engine_threads(sl_conn_engine(w->conn)));
+    struct sl_engine *e = sl_conn_engine(w->conn);
+    uint64_t share = sl_engine_memory(e) / (w->partitions ? 96 : 12 * sl_engine_threads(e));
     uint64_t want = w->spec->row_group_bytes ? w->spec->row_group_bytes : UINT64_C(64) << 20;
 
     if (want > share)
@@ -377,14 +379,54 @@ done:
     return rc;
 }
 
-int sl_parquet_write(struct sl_conn *c, sl_str select_sql, const struct sl_parquet_spec *spec, struct sl_parquet_files *out,
-                     sl_err *err)
+static int copy_shared(struct write *w, sl_str select, sl_err *err)
+{
+    struct sl_engine *e = sl_conn_engine(w->conn);
+    int rc;
+
+    pthread_rwlock_rdlock(&e->writes);
+    rc = copy(w, select, err);
+    pthread_rwlock_unlock(&e->writes);
+    return rc;
+}
+
+/* Also when the process is being cancelled, so not by sl_conn_exec. */
+static void restore_threads(const struct sl_engine *e)
+{
+    duckdb_connection c = NULL;
+    char sql[100];
+
+    if (duckdb_connect(e->db, &c) != DuckDBSuccess)
+        return;
+    snprintf(sql, sizeof sql, "SET threads = %u", e->threads);
+    if (duckdb_query(c, sql, NULL) != DuckDBSuccess ||
+        duckdb_query(c, "SET partitioned_write_flush_threshold = " SL_PARTITION_ROWS, NULL) != DuckDBSuccess)
+        sl_log(SL_LOG_WARN, "engine", "DuckDB stays on one thread");
+    duckdb_disconnect(&c);
+}
+
+/* With the whole memory for one thread, which hands each row on at once. Both settings are of the whole database. */
+static int copy_alone(struct write *w, sl_str select, sl_err *err)
+{
+    struct sl_engine *e = sl_conn_engine(w->conn);
+    int rc = SL_OK;
+
+    pthread_rwlock_wrlock(&e->writes);
+    SL_GO(sl_conn_exec(w->conn, SL_LIT("SET threads = 1; SET partitioned_write_flush_threshold = 1"), err));
+    rc = copy(w, select, err);
+done:
+    restore_threads(e);
+    pthread_rwlock_unlock(&e->writes);
+    return rc;
+}
+
+/* One try. After a failure nothing is left in the folder and in w->out. */
+static int try_write(struct write *w, sl_str select, bool alone, sl_err *err)
 {
     int rc = SL_OK;
-    struct write w = {.conn = c, .spec = spec, .sql = SL_BUF_INIT, .out = out};
+    const struct sl_parquet_spec *spec = w->spec;
+    struct sl_parquet_files *out = w->out;
 
-    *out = (struct sl_parquet_files)SL_PARQUET_FILES_INIT;
-    SL_TRY(check_spec(spec, err));
     out->npartition = spec->npartition;
     out->dir = sl_arena_strdup(&out->arena, spec->dir);
     out->prefix = sl_arena_strdup(&out->arena, spec->prefix);
@@ -394,17 +436,34 @@ int sl_parquet_write(struct sl_conn *c, sl_str select_sql, const struct sl_parqu
         rc = sl_err_sys(err, errno, "make the folder \"%s\"", out->dir);
         goto done;
     }
-    if (spec->npartition) {
-        SL_GO(choose_ordinal(&w, select_sql, err));
-        SL_GO(sl_partitions_new(sl_conn_engine(c), spec->npartition, &w.partitions, err));
-    }
-    rc = copy(&w, select_sql, err);
+    if (spec->npartition)
+        SL_GO(sl_partitions_new(sl_conn_engine(w->conn), spec->npartition, &w->partitions, err));
+    rc = alone ? copy_alone(w, select, err) : copy_shared(w, select, err);
 done:
     if (rc && out->dir && out->prefix)
         remove_names(out->dir, out->prefix, 2);
     if (rc)
         sl_parquet_files_release(out);
-    sl_partitions_free(w.partitions);
-    sl_buf_release(&w.sql);
+    sl_partitions_free(w->partitions);
+    w->partitions = NULL;
+    sl_buf_release(&w->sql);
+    return rc;
+}
+
+int sl_parquet_write(struct sl_conn *c, sl_str select_sql, const struct sl_parquet_spec *spec, struct sl_parquet_files *out,
+                     sl_err *err)
+{
+    struct write w = {.conn = c, .spec = spec, .sql = SL_BUF_INIT, .out = out};
+    int rc;
+
+    *out = (struct sl_parquet_files)SL_PARQUET_FILES_INIT;
+    SL_TRY(check_spec(spec, err));
+    if (spec->npartition)
+        SL_TRY(choose_ordinal(&w, select_sql, err));
+    rc = try_write(&w, select_sql, spec->wide, err);
+    if (rc == SL_ENOMEM && spec->repeatable && !spec->wide) {
+        sl_log(SL_LOG_INFO, "engine", "out of memory with %u threads, trying with one", sl_engine_threads(sl_conn_engine(c)));
+        rc = try_write(&w, select_sql, true, err);
+    }
     return rc;
 }

@@ -292,6 +292,32 @@ static void test_field_ids(void **state)
     sl_parquet_files_release(&f);
 }
 
+/* A wide write has one thread, and the others get theirs back. */
+static void test_wide(void **state)
+{
+    const char *dir = sub("wide");
+    sl_str key = SL_LIT("k");
+    struct sl_parquet_spec spec = {.dir = sl_str_c(dir), .prefix = SL_LIT("w-"), .partition = &key, .npartition = 1, .wide = true};
+    struct sl_parquet_files f;
+    sl_err err = SL_ERR_INIT;
+
+    (void)state;
+    assert_ok(sl_parquet_write(conn, SL_LIT("SELECT i % 3 AS k, current_setting('threads') AS t, repeat('ab', 1000000) AS v "
+                                            "FROM range(10) t(i)"), &spec, &f, &err), err);
+    assert_int_equal(f.n, 3);
+    assert_true(sl_str_eqc(stats_of(&f.v[0], "t")->max, "1"));
+    assert_int_equal(number("SELECT current_setting('threads')"), 2);
+    sl_parquet_files_discard(&f);
+    sl_parquet_files_release(&f);
+
+    spec.wide = false;
+    spec.repeatable = true;
+    assert_code(sl_parquet_write(conn, SL_LIT("SELECT 1 AS k, repeat('x', 500000000) AS v"), &spec, &f, &err), SL_ENOMEM);
+    assert_true(err.hint[0]);
+    assert_int_equal(entries(dir), 0);
+    assert_int_equal(number("SELECT current_setting('threads')"), 2);
+}
+
 static void test_bad_files(void **state)
 {
     struct sl_parquet_info info;
@@ -317,7 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_file), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_partitions), cmocka_unit_test(test_many_partitions), cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_field_ids), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_field_ids), cmocka_unit_test(test_wide), cmocka_unit_test(test_bad_files),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
