@@ -131,6 +131,7 @@ static void add_target(const struct write *w, struct sl_buf *out)
 
 static int make_sql(struct write *w, sl_str select, size_t *shift, sl_err *err)
 {
+    int rc = SL_OK;
     struct sl_buf target = SL_BUF_INIT;
 
     sl_buf_addc(&w->sql, "COPY (");
@@ -144,10 +145,13 @@ static int make_sql(struct write *w, sl_str select, size_t *shift, sl_err *err)
     sl_buf_add(&w->sql, select);
     sl_buf_addc(&w->sql, w->partitions ? "\n)) TO " : "\n) TO "); /* the line feed ends a comment */
     add_target(w, &target);
+    SL_GO(sl_buf_ok(&target, err));
     sl_buf_sql_string(&w->sql, sl_buf_view(&target));
-    sl_buf_release(&target);
     add_options(w);
-    return target.failed ? sl_err_nomem(err) : sl_buf_ok(&w->sql, err);
+    rc = sl_buf_ok(&w->sql, err);
+done:
+    sl_buf_release(&target);
+    return rc;
 }
 
 /* ---- what COPY tells ---- */

@@ -18,10 +18,13 @@ static const char *folder;
 static int setup(void **state)
 {
     struct sl_engine_opts opts = {.threads = 2, .memory_bytes = 512 << 20};
+    static char spill[8192];
     sl_err err = SL_ERR_INIT;
 
     (void)state;
     folder = unit_folder();
+    snprintf(spill, sizeof spill, "%s/spill", folder);
+    opts.temp_dir = spill;
     assert_ok(sl_engine_open(&opts, &engine, &err), err);
     assert_ok(sl_conn_open(engine, &conn, &err), err);
     return 0;
@@ -318,6 +321,33 @@ static void test_wide(void **state)
     assert_int_equal(number("SELECT current_setting('threads')"), 2);
 }
 
+/* Each allocation of ours fails once; what fails leaves nothing. */
+static void test_out_of_memory(void **state)
+{
+    const char *dir = sub("oom");
+    sl_str key = SL_LIT("k");
+    struct sl_parquet_spec spec = {.dir = sl_str_c(dir), .prefix = SL_LIT("o-"), .partition = &key, .npartition = 1};
+    sl_err err = SL_ERR_INIT;
+    int rc = SL_ENOMEM;
+
+    (void)state;
+    for (int nth = 1; rc != SL_OK; nth++) {
+        struct sl_parquet_files f;
+
+        sl_mem_fail_nth(nth);
+        rc = sl_parquet_write(conn, SL_LIT("SELECT i % 2 AS k, {'x': i} AS s FROM range(10) t(i)"), &spec, &f, &err);
+        sl_mem_fail_nth(0);
+        if (rc == SL_OK)
+            assert_int_equal(f.n, 2);
+        else if (rc != SL_ENOMEM)
+            fail_msg("allocation %d: %s: %s", nth, sl_code_name(rc), err.text);
+        sl_parquet_files_discard(&f);
+        sl_parquet_files_release(&f);
+        assert_int_equal(entries(dir), 0);
+        assert_true(nth < 1000);
+    }
+}
+
 static void test_bad_files(void **state)
 {
     struct sl_parquet_info info;
@@ -343,7 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_file), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_partitions), cmocka_unit_test(test_many_partitions), cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_field_ids), cmocka_unit_test(test_wide), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_field_ids), cmocka_unit_test(test_wide), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_bad_files),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

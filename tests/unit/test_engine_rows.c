@@ -260,6 +260,75 @@ static void test_fill_error(void **state)
     sl_rows_unregister(engine, id);
 }
 
+/* The rows stream, and the source fails long after the first ones have come. */
+static void test_late_error(void **state)
+{
+    struct numbers n = {.fields = all, .nfields = NALL, .total = 2000000, .piece = 2000, .fail_at = 1999000};
+    uint64_t id = add(&n);
+    sl_err err = SL_ERR_INIT;
+    struct sl_result *r = NULL;
+    size_t rows = 1, seen = 0;
+    int rc;
+
+    (void)state;
+    assert_ok(sl_conn_query(conn, sl_str_c(with_id("SELECT int, text FROM sluice_rows(%llu)", id)), &r, &err), err);
+    while ((rc = sl_result_next(r, &rows, &err)) == SL_OK && rows)
+        seen += rows;
+    assert_code(rc, SL_ECORRUPT);
+    assert_string_equal(err.text, "row 1999000 is damaged");
+    assert_true(seen > 100000 && seen < 2000000);
+    sl_result_free(r);
+    assert_ok(sl_conn_exec(conn, SL_LIT("SELECT 1"), &err), err);
+    sl_rows_unregister(engine, id);
+}
+
+/* A result that is given up leaves the connection fit for use. */
+static void test_abandoned(void **state)
+{
+    struct numbers n = {.fields = all, .nfields = NALL, .total = 2000000, .piece = 2000, .fail_at = -1};
+    uint64_t id = add(&n);
+    sl_err err = SL_ERR_INIT;
+    struct sl_result *r = NULL;
+    size_t rows;
+
+    (void)state;
+    assert_ok(sl_conn_query(conn, sl_str_c(with_id("SELECT int, text FROM sluice_rows(%llu)", id)), &r, &err), err);
+    assert_ok(sl_result_next(r, &rows, &err), err);
+    assert_true(rows > 0);
+    sl_result_free(r);
+    assert_true(n.next < n.total);
+    assert_rows("SELECT 1", "1\n");
+    assert_int_equal(n.opened, n.closed);
+    sl_rows_unregister(engine, id);
+}
+
+/* Each allocation of ours fails once: an error or the right answer, nothing else. */
+static void test_out_of_memory(void **state)
+{
+    sl_err err = SL_ERR_INIT;
+    int rc = SL_ENOMEM;
+
+    (void)state;
+    for (int nth = 1; rc != SL_OK; nth++) {
+        struct numbers n = {.fields = all, .nfields = NALL, .total = 5000, .piece = 1000, .fail_at = -1};
+        uint64_t id = add(&n);
+        char *text = NULL;
+        int64_t before = sl_mem_count();
+
+        sl_mem_fail_nth(nth);
+        rc = sl_conn_query_str(conn, sl_str_c(with_id("SELECT max(len(rows))::VARCHAR || max(text) FROM sluice_rows(%llu)", id)),
+                               &text, &err);
+        if (rc == SL_OK)
+            assert_string_equal(text, "4a text of number 998, far");
+        else
+            assert_code(rc, SL_ENOMEM);
+        sl_free(text);
+        assert_true(sl_mem_count() - before < 1000);
+        sl_mem_fail_nth(0);
+        sl_rows_unregister(engine, id);
+    }
+}
+
 static void test_unsupported_type(void **state)
 {
     static const struct sl_field blob[] = {{.name = "b", .type = &t_blob}};
@@ -408,6 +477,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_types), cmocka_unit_test(test_many), cmocka_unit_test(test_fill_error),
+        cmocka_unit_test(test_late_error), cmocka_unit_test(test_abandoned), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_unsupported_type), cmocka_unit_test(test_bad_text), cmocka_unit_test(test_plain_batch),
         cmocka_unit_test(test_partition), cmocka_unit_test(test_deleted), cmocka_unit_test(test_scalar),
     };
