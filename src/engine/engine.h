@@ -9,6 +9,9 @@
  *   SL_EINPUT     a value does not fit (conversion, out of range, division, constraint)
  *   SL_ENOMEM, SL_ENOSPC, SL_EIO, SL_ENOTFOUND, SL_ECANCELLED as their names say; SL_EUNSUPPORTED "not implemented"
  *   and what a row source or a function of ours set, unchanged.
+ *
+ * Rows keep no order without ORDER BY. SQL that reads Parquet files always passes hive_partitioning = false, or folders
+ * named k=v add columns; '*', '?' and '[' in paths are patterns to DuckDB.
  */
 #ifndef SL_ENGINE_ENGINE_H
 #define SL_ENGINE_ENGINE_H
