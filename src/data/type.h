@@ -44,14 +44,17 @@ struct sl_field {
 /* From the "type" member of a schema field: a string or an object. Unknown names are SL_EUNSUPPORTED. Depth at most 64. */
 int sl_type_from_json(struct sl_arena *a, const json_t *j, const struct sl_type **out, sl_err *err) SL_WUR;
 json_t *sl_type_to_json(const struct sl_type *t); /* canonical; new reference; NULL if out of memory */
+/* The same for the array "fields" of a schema or a ROW. */
+int sl_fields_from_json(struct sl_arena *a, const json_t *j, const struct sl_field **out, size_t *n, sl_err *err) SL_WUR;
+json_t *sl_fields_to_json(const struct sl_field *f, size_t n);
 
 /* From SQL text such as "DECIMAL(10, 2) NOT NULL", "ROW<a INT, b ARRAY<STRING>>", "MAP<STRING, INT>", and DuckDB's
  * "VARCHAR", "INT[]", "STRUCT(a INT)", "MAP(VARCHAR, INT)", "TIMESTAMPTZ". All of TEXT must be the type. Nested field ids are 0 until
- * sl_schema_assign_ids. The error's offset is relative to TEXT. */
+ * the schema gives them. The error's offset is relative to TEXT. */
 int sl_type_from_sql(struct sl_arena *a, sl_str text, const struct sl_type **out, sl_err *err) SL_WUR;
 void sl_type_sql(struct sl_buf *out, const struct sl_type *t);    /* canonical text, with NOT NULL where it applies */
 
-/* The type DuckDB holds values of T in: TIMESTAMP(0-6) -> TIMESTAMP, LTZ -> TIMESTAMP WITH TIME ZONE, STRUCT(...), ... */
+/* The type DuckDB holds values of T in: TIMESTAMP(0-6) -> TIMESTAMP, TIMESTAMP(7-9) -> TIMESTAMP_NS, LTZ -> TIMESTAMP WITH TIME ZONE, STRUCT(...), ... */
 void sl_type_engine_sql(struct sl_buf *out, const struct sl_type *t);
 /* The SQL expression that turns EXPR (of the engine type) into what the Parquet file must hold by the facts, section 7: TIMESTAMP_MS
  * for p <= 3, and so on, nested members too. */
