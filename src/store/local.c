@@ -219,13 +219,13 @@ static int create(const char *full, int *fd, sl_err *err)
 }
 
 /* A file that could not be finished is removed again, so that nobody takes it for a whole one. */
-static int write_new_file(const char *full, sl_str bytes, sl_err *err)
+static int write_new_file(const char *full, sl_str bytes, bool sync, sl_err *err)
 {
     int fd, rc;
 
     SL_TRY(create(full, &fd, err));
     rc = sl_store__write_all(fd, bytes, full, err);
-    if (rc == SL_OK)
+    if (rc == SL_OK && sync)
         rc = sl_store__fsync(fd, full, err);
     if (close(fd) != 0 && rc == SL_OK && errno != EINTR)
         rc = sl_err_sys(err, errno, "cannot write \"%s\"", full);
@@ -239,7 +239,7 @@ int sl_store_write_unique(struct sl_store *s, sl_str path, sl_str bytes, sl_err 
     struct full_path full;
 
     SL_TRY(sl_store__full(s, path, false, &full, err));
-    return write_new_file(full.p, bytes, err);
+    return write_new_file(full.p, bytes, true, err);
 }
 
 /* ".name.uuid.tmp" beside FULL. */
@@ -302,7 +302,7 @@ int sl_store_put_new(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err)
 
     SL_TRY(sl_store__full(s, path, false, &full, err));
     SL_TRY(temporary_name(&full, &temporary, err));
-    SL_TRY(write_new_file(temporary.p, bytes, err));
+    SL_TRY(write_new_file(temporary.p, bytes, true, err));
     rc = publish(temporary.p, full.p, err);
     /* Our own temporary, by a name nobody else has; gone already where it was renamed. */
     unlink(temporary.p);
@@ -317,14 +317,14 @@ int sl_store_put_new(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err)
     return rc;
 }
 
-int sl_store_put(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err)
+static int replace(struct sl_store *s, sl_str path, sl_str bytes, bool sync, sl_err *err)
 {
     struct full_path full, temporary;
     int rc;
 
     SL_TRY(sl_store__full(s, path, false, &full, err));
     SL_TRY(temporary_name(&full, &temporary, err));
-    SL_TRY(write_new_file(temporary.p, bytes, err));
+    SL_TRY(write_new_file(temporary.p, bytes, sync, err));
     rc = sl_store__fault(full.p, err);
     if (rc == SL_OK && rename(temporary.p, full.p) != 0) {
         rc = sl_err_sys(err, errno, "cannot replace \"%s\"", full.p);
@@ -334,10 +334,22 @@ int sl_store_put(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err)
         unlink(temporary.p);
         return rc;
     }
+    if (!sync)
+        return SL_OK;
     rc = sl_store__sync_parent(full.p, err);
     if (rc != SL_OK)
         sl_err_flag(err, SL_ERR_UNKNOWN_OUTCOME);
     return rc;
+}
+
+int sl_store_put(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err)
+{
+    return replace(s, path, bytes, true, err);
+}
+
+int sl_store_put_hint(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err)
+{
+    return replace(s, path, bytes, false, err);
 }
 
 int sl_store_sync_file(struct sl_store *s, sl_str path, sl_err *err)

@@ -46,6 +46,8 @@ bool sl_store_exists(struct sl_store *s, sl_str path);
 int sl_store_put_new(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err) SL_WUR;
 /* As put_new, but replaces what is there, atomically (rename). */
 int sl_store_put(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err) SL_WUR;
+/* As sl_store_put, but not synced: for what may be lost with the power (hints, signs of life). */
+int sl_store_put_hint(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err) SL_WUR;
 /* For names that are unique by construction (uuid): written directly, synced, removed again on failure; SL_EEXISTS if taken.
  * The folder is not synced: sl_store_sync_dir once for many files. */
 int sl_store_write_unique(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err) SL_WUR;

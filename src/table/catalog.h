@@ -26,6 +26,8 @@ struct sl_names {
 };
 void sl_names_release(struct sl_names *names);
 int sl_names_add(struct sl_names *names, sl_str name, sl_err *err) SL_WUR;
+/* The number of a file named <prefix><decimal integer>; false for other names, such as temporaries. */
+bool sl_numbered_name(const char *name, const char *prefix, int64_t *out);
 
 /* ---- databases ---- */
 int sl_catalog_databases(struct sl_catalog *c, struct sl_names *out, sl_err *err) SL_WUR;

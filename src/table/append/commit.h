@@ -14,6 +14,7 @@ enum sl_overwrite {
     SL_OVERWRITE_NONE,
     SL_OVERWRITE_TABLE,      /* every file that is live at the commit point goes */
     SL_OVERWRITE_PARTITIONS, /* every live file of the partitions given goes */
+    SL_OVERWRITE_MATCHING,   /* every live file goes whose partition `matches` */
 };
 
 struct sl_commit_request {
@@ -28,6 +29,8 @@ struct sl_commit_request {
     enum sl_overwrite overwrite;
     const sl_str *partitions; /* BinaryRow bytes */
     size_t npartitions;
+    bool (*matches)(void *user, const struct sl_value *partition); /* npartition values */
+    void *matches_user;
     const struct sl_option *properties; /* to set; keys must start with "sluice."; a NULL value removes one. The rest is carried forward */
     size_t nproperties;
     const char *const *identities;      /* whose positions are in PROPERTIES: tagged sluice-id-<name> afterwards (P2) */
