@@ -28,6 +28,7 @@ struct sl_append_cache {
     SL_VEC(struct sl_cached_manifest) manifests;
     size_t manifest_bytes;
     uint64_t clock;
+    atomic_bool shape_checked;            /* a written file looked as it should */
 };
 
 void sl_manifest_cache_release(struct sl_append_cache *c);

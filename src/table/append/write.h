@@ -9,6 +9,8 @@
 #include "engine/engine.h"
 #include "table/append/append.h"
 
+#define SL_STAGE_DIR ".sluice/stage" /* files under way; what a dead process left there may be removed by age */
+
 struct sl_new_files {
     struct sl_arena arena;
     struct sl_manifest_entry *v; /* ADD entries */
@@ -22,7 +24,6 @@ struct sl_write_opts {
     int64_t first_sequence;    /* _MIN_SEQUENCE_NUMBER of the first file */
     uint64_t file_bytes;       /* 0: target-file-size of the table */
     bool trusted;              /* the SELECT reads this very table, columns unchanged: casts and checks are skipped */
-    bool keep_order;           /* rows in the order of the SELECT (costs speed) */
     const sl_str *partition;   /* all rows are of this partition (BinaryRow bytes): no partitioning of rows. NULL: find out */
 };
 

@@ -1,0 +1,373 @@
+/*
+ * plan_sql.c - the SELECT that reads exactly the files of a plan.
+ *
+ * Files are grouped by what decides how they are read: the schema they were written with, the columns they hold, whether rows of them
+ * are deleted, and, where partition columns are not in the files, the partition. The groups are joined by UNION ALL.
+ */
+#include <string.h>
+
+#include "engine/parquet.h"
+#include "table/append/append_priv.h"
+#include "table/append/plan_priv.h"
+
+enum {
+    INLINE_FILES_MAX = 64,      /* longer lists go into a variable of the connection */
+    VARIABLES = 256,            /* names of variables are used again after so many */
+    CONSTANT_GROUPS_MAX = 5000, /* partitions whose columns are not in the files */
+};
+
+struct group {
+    const struct sl_schema *schema;       /* of the files */
+    const struct sl_plan_file *first;     /* stands for the columns (write_cols), the partition and the vectors */
+    bool constants;                       /* partition columns are given as values */
+    SL_VEC(sl_str) paths;
+};
+
+struct grouping {
+    struct sl_plan *p;
+    struct sl_conn *conn;
+    bool positions;
+    SL_VEC(struct group) groups;
+};
+
+static void grouping_release(struct grouping *g)
+{
+    for (size_t i = 0; i < g->groups.n; i++)
+        sl_free(g->groups.v[i].paths.v);
+    sl_free(g->groups.v);
+}
+
+/* ---- grouping ---- */
+
+static bool same_columns(const struct sl_data_file *a, const struct sl_data_file *b)
+{
+    if (a->schema_id != b->schema_id || a->has_write_cols != b->has_write_cols || a->nwrite_cols != b->nwrite_cols)
+        return false;
+    for (size_t i = 0; i < a->nwrite_cols; i++)
+        if (!sl_str_eq(a->write_cols[i], b->write_cols[i]))
+            return false;
+    return true;
+}
+
+static bool fits(const struct group *g, const struct sl_plan_file *f)
+{
+    return same_columns(&g->first->entry->file, &f->entry->file) && !g->first->dv == !f->dv &&
+           (!g->constants || sl_str_eq(g->first->entry->partition, f->entry->partition));
+}
+
+/* Does the file hold every partition column? Those of tables that were moved over from Hive do not. */
+static int holds_partition(struct grouping *g, const struct sl_schema *schema, const struct sl_plan_file *f, bool *out, sl_err *err)
+{
+    struct sl_parquet_info info = SL_PARQUET_INFO_INIT;
+    int rc = sl_parquet_columns(g->conn, sl_str_c(f->path), &info, err);
+
+    *out = true;
+    for (size_t i = 0; i < schema->npartition && rc == SL_OK; i++) {
+        bool found = false;
+
+        for (size_t j = 0; j < info.n && !found; j++)
+            found = info.v[j].depth == 0 && strcmp(info.v[j].name, schema->partition_keys[i]) == 0;
+        *out = *out && found;
+    }
+    sl_parquet_info_release(&info);
+    return rc;
+}
+
+/* Names that differ only in case are one name to the engine. */
+static int check_names(const struct sl_schema *s, sl_err *err)
+{
+    for (size_t i = 0; i < s->nfields; i++)
+        for (size_t j = 0; j < i; j++)
+            if (sl_str_ieqc(sl_str_c(s->fields[i].name), s->fields[j].name))
+                return sl_err_set(err, SL_EUNSUPPORTED, "columns \"%s\" and \"%s\" differ only in case, which is not supported",
+                                  s->fields[j].name, s->fields[i].name);
+    return SL_OK;
+}
+
+static int new_group(struct grouping *g, const struct sl_plan_file *f, struct group **out, sl_err *err)
+{
+    const struct sl_schema *schema;
+    bool holds = true;
+
+    SL_TRY(sl_append_schema(g->p->table, f->entry->file.schema_id, &schema, err));
+    SL_TRY(check_names(schema, err));
+    /* Groups of one schema are alike in this, so one look into one file is enough for all of them. */
+    struct group *like = NULL;
+    for (size_t i = 0; i < g->groups.n && !like; i++)
+        if (g->groups.v[i].schema == schema)
+            like = &g->groups.v[i];
+    if (like)
+        holds = !like->constants;
+    else if (schema->npartition)
+        SL_TRY(holds_partition(g, schema, f, &holds, err));
+    if (g->groups.n >= CONSTANT_GROUPS_MAX)
+        return sl_err_set(err, SL_EUNSUPPORTED, "the files of the table %s lack its partition columns, and more than %d partitions are wanted",
+                          g->p->table->label, CONSTANT_GROUPS_MAX);
+    *out = sl_vec_push(&g->groups);
+    if (!*out)
+        return sl_err_nomem(err);
+    (*out)->schema = schema;
+    (*out)->first = f;
+    (*out)->constants = !holds;
+    return SL_OK;
+}
+
+static int group_files(struct grouping *g, sl_err *err)
+{
+    struct group *last = NULL;
+
+    for (size_t i = 0; i < g->p->nfiles; i++) {
+        const struct sl_plan_file *f = &g->p->files[i];
+        struct group *to = last && fits(last, f) ? last : NULL;
+        sl_str *path;
+
+        for (size_t j = 0; j < g->groups.n && !to; j++)
+            if (fits(&g->groups.v[j], f))
+                to = &g->groups.v[j];
+        if (!to)
+            SL_TRY(new_group(g, f, &to, err));
+        path = sl_vec_push(&to->paths);
+        if (!path)
+            return sl_err_nomem(err);
+        *path = sl_str_c(f->path);
+        last = to;
+    }
+    return SL_OK;
+}
+
+/* ---- columns ---- */
+
+/* EXPR of the file's type as the table's type. Members of rows are matched by field id, as columns are. */
+static void read_expr(struct sl_buf *out, const struct sl_type *from, const struct sl_type *to, sl_str expr, int depth);
+
+static void cast_to(struct sl_buf *out, const struct sl_type *to, sl_str expr)
+{
+    sl_buf_addc(out, "CAST(");
+    sl_buf_add(out, expr);
+    sl_buf_addc(out, " AS ");
+    sl_type_engine_sql(out, to);
+    sl_buf_ch(out, ')');
+}
+
+static void row_expr(struct sl_buf *out, const struct sl_type *from, const struct sl_type *to, sl_str expr, int depth)
+{
+    struct sl_buf member = SL_BUF_INIT;
+
+    sl_buf_printf(out, "CASE WHEN " SL_STRF " IS NULL THEN NULL ELSE struct_pack(", SL_STRV(expr));
+    for (size_t i = 0; i < to->nfields; i++) {
+        const struct sl_field *have = NULL;
+
+        for (size_t j = 0; j < from->nfields && !have; j++)
+            if (from->fields[j].id == to->fields[i].id)
+                have = &from->fields[j];
+        sl_buf_addc(out, i ? ", " : "");
+        sl_buf_sql_ident(out, sl_str_c(to->fields[i].name));
+        sl_buf_addc(out, " := ");
+        sl_buf_reset(&member);
+        if (have) {
+            sl_buf_printf(&member, "(" SL_STRF ").", SL_STRV(expr));
+            sl_buf_sql_ident(&member, sl_str_c(have->name));
+            read_expr(out, have->type, to->fields[i].type, sl_buf_view(&member), depth);
+        } else {
+            cast_to(out, to->fields[i].type, SL_LIT("NULL"));
+        }
+    }
+    sl_buf_addc(out, ") END");
+    out->failed = out->failed || member.failed;
+    sl_buf_release(&member);
+}
+
+static void list_expr(struct sl_buf *out, const struct sl_type *from, const struct sl_type *to, sl_str expr, int depth)
+{
+    char name[24];
+
+    snprintf(name, sizeof name, "_e%d", depth);
+    sl_buf_printf(out, "list_transform(" SL_STRF ", lambda %s: ", SL_STRV(expr), name);
+    read_expr(out, from->element, to->element, sl_str_c(name), depth + 1);
+    sl_buf_ch(out, ')');
+}
+
+static void map_expr(struct sl_buf *out, const struct sl_type *from, const struct sl_type *to, sl_str expr, int depth)
+{
+    char name[24], key[40], value[40];
+
+    snprintf(name, sizeof name, "_e%d", depth);
+    snprintf(key, sizeof key, "%s.key", name);
+    snprintf(value, sizeof value, "%s.value", name);
+    sl_buf_printf(out, "map_from_entries(list_transform(map_entries(" SL_STRF "), lambda %s: struct_pack(key := ", SL_STRV(expr), name);
+    read_expr(out, from->key, to->key, sl_str_c(key), depth + 1);
+    sl_buf_addc(out, ", value := ");
+    read_expr(out, from->value, to->value, sl_str_c(value), depth + 1);
+    sl_buf_addc(out, ")))");
+}
+
+static void read_expr(struct sl_buf *out, const struct sl_type *from, const struct sl_type *to, sl_str expr, int depth)
+{
+    struct sl_buf inner = SL_BUF_INIT;
+
+    if (sl_type_same(from, to, true) || from->kind != to->kind ||
+        (to->kind != SL_ROW && to->kind != SL_ARRAY && to->kind != SL_MAP)) {
+        cast_to(out, to, expr);
+        return;
+    }
+    if (to->kind == SL_ROW)
+        row_expr(&inner, from, to, expr, depth);
+    else if (to->kind == SL_ARRAY)
+        list_expr(&inner, from, to, expr, depth);
+    else
+        map_expr(&inner, from, to, expr, depth);
+    cast_to(out, to, sl_buf_view(&inner));
+    out->failed = out->failed || inner.failed;
+    sl_buf_release(&inner);
+}
+
+static bool in_file(const struct sl_data_file *f, const char *name)
+{
+    if (!f->has_write_cols)
+        return true;
+    for (size_t i = 0; i < f->nwrite_cols; i++)
+        if (sl_str_eqc(f->write_cols[i], name))
+            return true;
+    return false;
+}
+
+static ptrdiff_t partition_position(const struct sl_schema *s, const char *name)
+{
+    for (size_t i = 0; i < s->npartition; i++)
+        if (strcmp(s->partition_keys[i], name) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+static void column_expr(struct sl_buf *out, const struct group *g, const struct sl_field *want)
+{
+    const struct sl_field *have = g ? sl_schema_field_by_id(g->schema, want->id) : NULL;
+    ptrdiff_t key = g && g->constants && have ? partition_position(g->schema, have->name) : -1;
+    struct sl_buf name = SL_BUF_INIT;
+
+    if (key >= 0)
+        sl_value_sql(&name, have->type, &g->first->partition[key]);
+    else if (have && in_file(&g->first->entry->file, have->name))
+        sl_buf_sql_ident(&name, sl_str_c(have->name));
+    else
+        have = NULL;
+    if (have && key < 0)
+        read_expr(out, have->type, want->type, sl_buf_view(&name), 0);
+    else
+        cast_to(out, want->type, have ? sl_buf_view(&name) : SL_LIT("NULL"));
+    sl_buf_addc(out, " AS ");
+    sl_buf_sql_ident(out, sl_str_c(want->name));
+    out->failed = out->failed || name.failed;
+    sl_buf_release(&name);
+}
+
+static void add_columns(struct sl_buf *out, const struct grouping *g, const struct group *group)
+{
+    for (size_t i = 0; i < g->p->schema->nfields; i++) {
+        sl_buf_addc(out, i ? ", " : "");
+        column_expr(out, group, &g->p->schema->fields[i]);
+    }
+}
+
+/* ---- the whole ---- */
+
+/* The engine takes paths as patterns: its special characters stand for themselves inside brackets. */
+static void add_pattern(struct sl_buf *out, sl_str path)
+{
+    for (size_t i = 0; i < path.n; i++) {
+        if (memchr("*?[", path.p[i], 3))
+            sl_buf_printf(out, "[%c]", path.p[i]);
+        else
+            sl_buf_ch(out, path.p[i]);
+    }
+}
+
+static bool is_pattern(sl_str path)
+{
+    return memchr(path.p, '*', path.n) || memchr(path.p, '?', path.n) || memchr(path.p, '[', path.n);
+}
+
+static int escape_paths(struct sl_plan *p, struct group *g, sl_err *err)
+{
+    struct sl_buf pattern = SL_BUF_INIT;
+    int rc = SL_OK;
+
+    for (size_t i = 0; i < g->paths.n && rc == SL_OK; i++) {
+        if (!is_pattern(g->paths.v[i]))
+            continue;
+        sl_buf_reset(&pattern);
+        add_pattern(&pattern, g->paths.v[i]);
+        g->paths.v[i] = sl_arena_str(&p->io->arena, sl_buf_view(&pattern));
+        if (pattern.failed || !g->paths.v[i].p)
+            rc = sl_err_nomem(err);
+    }
+    sl_buf_release(&pattern);
+    return rc;
+}
+
+static int add_list(struct grouping *g, struct group *group, struct sl_buf *out, sl_err *err)
+{
+    static atomic_uint counter;
+    char variable[40];
+
+    SL_TRY(escape_paths(g->p, group, err));
+    if (group->paths.n > INLINE_FILES_MAX) {
+        snprintf(variable, sizeof variable, "sluice_files_%u", atomic_fetch_add(&counter, 1) % VARIABLES);
+        SL_TRY(sl_conn_set_list(g->conn, variable, group->paths.v, group->paths.n, err));
+        sl_buf_printf(out, "getvariable('%s')", variable);
+        return SL_OK;
+    }
+    sl_buf_ch(out, '[');
+    for (size_t i = 0; i < group->paths.n; i++) {
+        sl_buf_addc(out, i ? ", " : "");
+        sl_buf_sql_string(out, group->paths.v[i]);
+    }
+    sl_buf_ch(out, ']');
+    return SL_OK;
+}
+
+static int add_group(struct grouping *g, struct group *group, struct sl_buf *out, sl_err *err)
+{
+    bool vectors = group->first->dv != NULL;
+
+    sl_buf_addc(out, "SELECT ");
+    add_columns(out, g, group);
+    if (g->positions)
+        sl_buf_addc(out, ", __sl_file, file_row_number AS __sl_row");
+    sl_buf_addc(out, " FROM read_parquet(");
+    SL_TRY(add_list(g, group, out, err));
+    sl_buf_addc(out, ", hive_partitioning = false");
+    if (vectors || g->positions)
+        sl_buf_addc(out, ", filename = '__sl_file', file_row_number = true");
+    sl_buf_ch(out, ')');
+    if (vectors) {
+        SL_TRY(sl_plan_filter(g->p, sl_conn_engine(g->conn), err));
+        sl_buf_printf(out, " WHERE NOT sluice_deleted(%llu, __sl_file, file_row_number)", (unsigned long long)g->p->io->filter);
+    }
+    return SL_OK;
+}
+
+int sl_plan_sql(struct sl_plan *p, struct sl_conn *conn, bool positions, struct sl_buf *out, sl_err *err)
+{
+    struct grouping g = {.p = p, .conn = conn, .positions = positions};
+    int rc;
+
+    SL_GO(check_names(p->schema, err));
+    SL_GO(group_files(&g, err));
+    for (size_t i = 0; i < g.groups.n; i++) {
+        if (i)
+            sl_buf_addc(out, " UNION ALL ");
+        SL_GO(add_group(&g, &g.groups.v[i], out, err));
+    }
+    if (g.groups.n == 0) {
+        sl_buf_addc(out, "SELECT ");
+        add_columns(out, &g, NULL);
+        if (positions)
+            sl_buf_addc(out, ", CAST(NULL AS VARCHAR) AS __sl_file, CAST(NULL AS BIGINT) AS __sl_row");
+        sl_buf_addc(out, " WHERE false");
+    }
+    rc = sl_buf_ok(out, err);
+done:
+    grouping_release(&g);
+    return rc;
+}
