@@ -135,7 +135,7 @@ static int make_spec(struct writing *w, struct sl_parquet_spec *spec, struct sl_
         .prefix = sl_buf_view(prefix),
         .partition = columns,
         .npartition = by_rows ? s->npartition : 0,
-        .file_bytes = w->opts && w->opts->file_bytes ? w->opts->file_bytes : target,
+        .file_bytes = by_rows ? 0 : w->opts && w->opts->file_bytes ? w->opts->file_bytes : target,
         .compression = codec_name(s),
         .level = (int)level,
         .fields = s->fields,
