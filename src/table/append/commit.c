@@ -100,7 +100,7 @@ static int look_back(struct commit *c, struct attempt *a, bool *found, sl_err *e
     struct sl_snapshot s;
 
     *found = false;
-    for (int64_t id = c->first_id; c->tries > 1 && id < a->id && !*found; id++) {
+    for (int64_t id = c->tries > 1 ? c->first_id : a->id; id < a->id && !*found; id++) {
         int rc = sl_snapshot_get(c->t, id, &s, err);
 
         if (rc == SL_ENOTFOUND)
@@ -112,6 +112,7 @@ static int look_back(struct commit *c, struct attempt *a, bool *found, sl_err *e
         }
         sl_snapshot_release(&s);
     }
+    c->first_id = a->id;
     return SL_OK;
 }
 
@@ -405,8 +406,6 @@ static int try_once(struct commit *c, struct attempt *a, bool *done, sl_err *err
     sl_uuid(a->uuid);
     SL_TRY(sl_append_same_table(c->t, err));
     SL_TRY(read_latest(c, a, err));
-    if (c->tries == 1)
-        c->first_id = a->id;
     SL_TRY(look_back(c, a, &found, err));
     if (found) {
         c->result->already = true;

@@ -13,7 +13,7 @@ struct commit {
     struct sl_manifest_list fixed;  /* manifests of the request's own entries, the same in every try */
     int64_t rows_added, rows_removed;
     struct sl_value *room;          /* two partitions */
-    int64_t first_id;               /* what the first try wanted to be */
+    int64_t first_id;               /* first snapshot that was not looked at for this commit */
     int tries;
     bool unknown;                   /* it may be published: remove nothing */
 };

@@ -149,6 +149,14 @@ static void cast_to(struct sl_buf *out, const struct sl_type *to, sl_str expr)
     sl_buf_ch(out, ')');
 }
 
+/* Texts that mean true or false to Paimon; others are an error of the cast. */
+static void boolean_from_text(struct sl_buf *out, sl_str expr)
+{
+    sl_buf_printf(out, "CASE WHEN lower(trim(" SL_STRF ")) IN ('t', 'true', 'y', 'yes', '1') THEN true WHEN lower(trim(" SL_STRF
+                       ")) IN ('f', 'false', 'n', 'no', '0') THEN false ELSE CAST(" SL_STRF " AS BOOLEAN) END",
+                  SL_STRV(expr), SL_STRV(expr), SL_STRV(expr));
+}
+
 static void row_expr(struct sl_buf *out, const struct sl_type *from, const struct sl_type *to, sl_str expr, int depth)
 {
     struct sl_buf member = SL_BUF_INIT;
@@ -205,6 +213,10 @@ static void read_expr(struct sl_buf *out, const struct sl_type *from, const stru
 {
     struct sl_buf inner = SL_BUF_INIT;
 
+    if ((from->kind == SL_VARCHAR || from->kind == SL_CHAR) && to->kind == SL_BOOLEAN) {
+        boolean_from_text(out, expr);
+        return;
+    }
     if (sl_type_same(from, to, true) || from->kind != to->kind ||
         (to->kind != SL_ROW && to->kind != SL_ARRAY && to->kind != SL_MAP)) {
         cast_to(out, to, expr);

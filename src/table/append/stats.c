@@ -55,15 +55,10 @@ static int mode_of(const struct sl_schema *s, size_t column, enum mode *mode, si
 
 static const struct sl_parquet_stats *stats_of(const struct sl_parquet_file *f, const char *column)
 {
-    struct sl_buf quoted = SL_BUF_INIT;
-    const struct sl_parquet_stats *found = NULL;
-
-    sl_buf_sql_ident(&quoted, sl_str_c(column));
-    for (size_t i = 0; i < f->nstats && !found; i++)
-        if (strcmp(f->stats[i].name, column) == 0 || (quoted.p && strcmp(f->stats[i].name, quoted.p) == 0))
-            found = &f->stats[i];
-    sl_buf_release(&quoted);
-    return found;
+    for (size_t i = 0; i < f->nstats; i++)
+        if (!f->stats[i].nested && strcmp(f->stats[i].name, column) == 0)
+            return &f->stats[i];
+    return NULL;
 }
 
 static bool is_text(const struct sl_type *t)

@@ -331,6 +331,7 @@ int sl_append_write(struct sl_append *t, struct sl_conn *conn, sl_str select_sql
     SL_GO(sl_append_check(t, SL_WRITE, err));
     SL_GO(wrap_select(t, conn, select_sql, opts && opts->trusted, &sql, err));
     SL_GO(make_spec(&w, &spec, &dir, &prefix, err));
+    SL_GO(sl_store_mkdirs(t->store, SL_LIT(SL_STAGE_DIR), err));
     rc = sl_parquet_write(conn, sl_buf_view(&sql), &spec, &w.made, err);
     if (rc != SL_OK) {
         sl_err_at(err, -1);
