@@ -93,7 +93,7 @@ static void timestamps(void **state)
 static void nested_types(void **state)
 {
     (void)state;
-    reads("append_complex_build_in_fieldid", "f5, f6, typeof(f1), typeof(f3)", "ORDER BY f5",
+    reads("append_complex_build_in_fieldid", "f5, f6::DOUBLE, typeof(f1), typeof(f3)", "ORDER BY f5",
           "1970-01-25|null|MAP(TINYINT, SMALLINT)|STRUCT(f0 BOOLEAN, f1 BIGINT)\n"
           "1970-09-03|0.12|MAP(TINYINT, SMALLINT)|STRUCT(f0 BOOLEAN, f1 BIGINT)\n"
           "1976-09-22|0.22|MAP(TINYINT, SMALLINT)|STRUCT(f0 BOOLEAN, f1 BIGINT)\n");

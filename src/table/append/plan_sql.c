@@ -59,16 +59,20 @@ static bool fits(const struct group *g, const struct sl_plan_file *f)
 static int holds_partition(struct grouping *g, const struct sl_schema *schema, const struct sl_plan_file *f, bool *out, sl_err *err)
 {
     struct sl_parquet_info info = SL_PARQUET_INFO_INIT;
-    int rc = sl_parquet_columns(g->conn, sl_str_c(f->path), &info, err);
+    int rc = SL_OK;
 
     *out = true;
-    for (size_t i = 0; i < schema->npartition && rc == SL_OK; i++) {
+    if (strpbrk(f->path, "*?[")) /* the engine cannot look at such a file by itself */
+        return SL_OK;
+    SL_GO(sl_parquet_columns(g->conn, sl_str_c(f->path), &info, err));
+    for (size_t i = 0; i < schema->npartition; i++) {
         bool found = false;
 
         for (size_t j = 0; j < info.n && !found; j++)
             found = info.v[j].depth == 0 && strcmp(info.v[j].name, schema->partition_keys[i]) == 0;
         *out = *out && found;
     }
+done:
     sl_parquet_info_release(&info);
     return rc;
 }

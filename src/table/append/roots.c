@@ -5,15 +5,6 @@
 
 #include "base/sys.h"
 
-bool sl_numbered_name(const char *name, const char *prefix, int64_t *out)
-{
-    size_t n = strlen(prefix);
-
-    if (strncmp(name, prefix, n) != 0 || name[n] < '0' || name[n] > '9')
-        return false;
-    return sl_parse_i64(sl_str_c(name + n), out);
-}
-
 void sl_branch_folder(struct sl_buf *out, const char *branch, const char *kind)
 {
     if (branch[0])

@@ -34,8 +34,6 @@ int sl_roots_read(struct sl_append *t, int (*bad)(void *user, const char *path, 
                   struct sl_roots *out, sl_err *err) SL_WUR;
 void sl_roots_release(struct sl_roots *r);
 
-/* "snapshot-12" with prefix "snapshot-" gives 12; false unless the rest is a plain decimal number. */
-bool sl_numbered_name(const char *name, const char *prefix, int64_t *out);
 /* The folder KIND ("snapshot", "tag", "schema") of a branch, appended: "tag", "branch/branch-x/tag". */
 void sl_branch_folder(struct sl_buf *out, const char *branch, const char *kind);
 
