@@ -82,10 +82,11 @@ struct sl_ingest_options {
     sl_str query;
 
     sl_ingest_progress_fn *progress; /* may be NULL */
-    void *user;
+    bool (*stop)(void *user); /* asked often, by any thread; true: commit what was read, then end. May be NULL */
+    void *user;               /* of both */
 };
 #define SL_INGEST_INIT {{0, 0}, 0, 0, SL_INGEST_AUTO, 0, 0, 0, 0, false, false, {0, 0}, {0, 0}, SL_INGEST_STOP, {0, 0}, 0, false, \
-                        {0, 0}, 0, false, {0, 0}, false, 0, 0, false, {0, 0}, {0, 0}, 0, 0}
+                        {0, 0}, 0, false, {0, 0}, false, 0, 0, false, false, {0, 0}, {0, 0}, 0, 0, 0}
 
 struct sl_ingest_report {
     uint64_t rows;            /* committed; with dry_run: found good */
@@ -101,12 +102,12 @@ struct sl_ingest_report {
     char *position;           /* JSON text behind the last commit; NULL = none */
     char *create_sql;         /* with CREATE: the statement of the table that was made; NULL = none was */
     bool resumed;             /* went on where a run before ended */
-    bool interrupted;         /* ended by sl_cancel; all that is reported is committed */
+    bool interrupted;         /* ended by `stop`; all that is reported is committed */
 };
 #define SL_INGEST_REPORT_INIT {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false}
 
-/* Runs until the input ends, an error, or sl_cancel (which commits what was read and gives SL_OK with REPORT->interrupted). REPORT is
- * filled in every case and released by the caller. SL_EBUSY: another process loads with this identity. */
+/* Runs until the input ends, `stop` (SL_OK, with what was read committed), or an error: sl_cancel drops what is not committed.
+ * REPORT is filled in every case and released by the caller. SL_EBUSY: another process loads with this identity. */
 SL_API int sl_ingest_run(struct sl_env *env, const struct sl_ingest_options *options, struct sl_ingest_report *report,
                          sl_err *err) SL_WUR;
 SL_API void sl_ingest_report_release(struct sl_ingest_report *report);
