@@ -22,6 +22,11 @@ uint64_t sl_random(void);           /* from the system; SLUICE_SEED makes it rep
 /* ---- hashes ---- */
 uint32_t sl_crc32(uint32_t crc, sl_str s);  /* zlib's; start with 0 */
 uint64_t sl_hash64(sl_str s);               /* XXH64, seed 0 */
+struct sl_hasher;                           /* the same of bytes that come piece by piece */
+struct sl_hasher *sl_hasher_new(void);      /* NULL if out of memory */
+void sl_hasher_free(struct sl_hasher *h);   /* NULL is fine */
+void sl_hasher_add(struct sl_hasher *h, sl_str s);
+uint64_t sl_hasher_value(const struct sl_hasher *h); /* of all added so far */
 
 /* ---- cancel: polled at batch and block borders ---- */
 int sl_cancel_check(sl_err *err);           /* SL_ECANCELLED when set */

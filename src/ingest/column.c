@@ -138,7 +138,7 @@ static const char *preview(sl_str text, char out[64])
         for (size_t i = 0; i < n; i++)
             if ((unsigned char)out[i] >= 0x80)
                 out[i] = '?';
-    strcpy(out + n, n < text.n ? "..." : "");
+    memcpy(out + n, n < text.n ? "..." : "", n < text.n ? 4 : 1);
     return out;
 }
 

@@ -242,6 +242,41 @@ int sl_store_write_unique(struct sl_store *s, sl_str path, sl_str bytes, sl_err 
     return write_new_file(full.p, bytes, true, err);
 }
 
+/* The bytes go to the file's place AT; what a writer that died left behind it is cut off first. */
+static int append_at(int fd, uint64_t at, sl_str bytes, const char *full, sl_err *err)
+{
+    struct stat st;
+
+    SL_TRY(sl_store__fault(full, err));
+    if (fstat(fd, &st) != 0)
+        return sl_err_sys(err, errno, "cannot look at \"%s\"", full);
+    if ((uint64_t)st.st_size < at)
+        return sl_err_set(err, SL_ECORRUPT, "\"%s\" has %llu bytes, but %llu were written to it", full,
+                          (unsigned long long)st.st_size, (unsigned long long)at);
+    if ((uint64_t)st.st_size > at && ftruncate(fd, (off_t)at) != 0)
+        return sl_err_sys(err, errno, "cannot cut \"%s\"", full);
+    if (lseek(fd, (off_t)at, SEEK_SET) < 0)
+        return sl_err_sys(err, errno, "cannot write \"%s\"", full);
+    SL_TRY(sl_store__write_all(fd, bytes, full, err));
+    return sl_store__fsync(fd, full, err);
+}
+
+int sl_store_append(struct sl_store *s, sl_str path, uint64_t at, sl_str bytes, sl_err *err)
+{
+    struct full_path full;
+    int fd, rc;
+
+    SL_TRY(sl_store__full(s, path, false, &full, err));
+    if (at == 0)
+        SL_TRY(sl_store__make_parents(full.p, err));
+    SL_TRY(sl_store__open(full.p, O_WRONLY | (at == 0 ? O_CREAT : 0), &fd, err));
+    rc = append_at(fd, at, bytes, full.p, err);
+    close(fd);
+    if (rc == SL_OK && at == 0)
+        rc = sl_store__sync_parent(full.p, err);
+    return rc;
+}
+
 /* ".name.uuid.tmp" beside FULL. */
 static int temporary_name(const struct full_path *full, struct full_path *out, sl_err *err)
 {

@@ -52,6 +52,10 @@ int sl_store_put_hint(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err
  * The folder is not synced: sl_store_sync_dir once for many files. */
 int sl_store_write_unique(struct sl_store *s, sl_str path, sl_str bytes, sl_err *err) SL_WUR;
 
+/* Put BYTES at offset AT of a file, as its new end, and sync it: for logs of one writer whose readers know how far to read. Makes the file for AT
+ * 0. SL_ECORRUPT if the file is shorter than AT. */
+int sl_store_append(struct sl_store *s, sl_str path, uint64_t at, sl_str bytes, sl_err *err) SL_WUR;
+
 int sl_store_sync_file(struct sl_store *s, sl_str path, sl_err *err) SL_WUR;  /* fsync a file that something else wrote */
 int sl_store_sync_dir(struct sl_store *s, sl_str path, sl_err *err) SL_WUR;   /* "" = the root */
 int sl_store_mkdirs(struct sl_store *s, sl_str path, sl_err *err) SL_WUR;     /* made folders are synced into their parents */

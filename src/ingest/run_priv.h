@@ -1,0 +1,60 @@
+/*
+ * run_priv.h - one load under way: what the files of ingest/ that run it share.
+ */
+#ifndef SL_INGEST_RUN_PRIV_H
+#define SL_INGEST_RUN_PRIV_H
+
+#include "ingest/worker.h"
+#include "table/append/commit.h"
+#include "table/append/position.h"
+#include "table/append/write.h"
+#include "table/env.h"
+
+struct sl_run {
+    struct sl_env *env;
+    struct sl_ingest_options o;       /* with defaults filled in */
+    enum sl_ingest_format format;
+    struct sl_append *table;          /* owned; NULL: not there yet */
+    struct sl_source *source;         /* owned */
+    struct sl_feed *feed;         /* owned; NULL for Parquet */
+    struct sl_bad_rows *bad;          /* owned */
+    struct sl_arena arena;            /* the types of o.source_type, the columns for headers */
+    const struct sl_field *fields;    /* of the input */
+    size_t nfields;
+    struct sl_column columns;         /* of them, for headers */
+    sl_str op_field;
+    char *identity;                   /* owned; NULL: none */
+    char *user;                       /* owned: of the commits */
+    struct sl_lock *lock;             /* owned: on the identity */
+    int64_t start_nanos;
+    atomic_uint_fast64_t rows, unknown_fields, commits, files;
+    atomic_int_fast64_t snapshot, shown_nanos;
+    struct sl_ingest_report *report;
+
+    pthread_mutex_t publish;          /* all below */
+    pthread_cond_t published;
+    uint64_t next_ticket;             /* whose turn it is to publish */
+    int64_t identifier;               /* of the next commit */
+    uint64_t bad_rows_committed;
+    bool look_first;
+    int rc;                           /* of the first failure */
+    sl_err err;
+};
+
+/* ---- run.c ---- */
+void sl_run_tick(void *run, bool waiting); /* shows the progress now and then */
+bool sl_run_stopping(const struct sl_run *r);
+/* Commit FILES with the position whose members are POSITION; updates counts. Files are discarded on failure, released by the caller. */
+int sl_run_commit(struct sl_run *r, struct sl_new_files *files, sl_str position, sl_err *err) SL_WUR;
+
+/* ---- text.c: NDJSON and CSV ---- */
+int sl_run_text(struct sl_run *r, sl_err *err) SL_WUR;
+int sl_run_text_dry(struct sl_run *r, sl_err *err) SL_WUR;
+
+/* ---- parquet.c ---- */
+int sl_run_parquet(struct sl_run *r, sl_err *err) SL_WUR;
+
+/* ---- create.c: make the table from a sample ---- */
+int sl_run_create(struct sl_run *r, sl_err *err) SL_WUR;
+
+#endif
