@@ -249,17 +249,17 @@ static int check_length(struct sl_put *put, const struct sl_column *c, sl_str te
 
 static int put_cell(struct sl_put *put, struct sl_vector *v, size_t row, sl_str text)
 {
-    struct sl_string_cell *cell = (struct sl_string_cell *)v->data + row;
+    union sl_string_cell *cell = (union sl_string_cell *)v->data + row;
 
-    if (text.n > sizeof cell->u.inlined) {
+    if (text.n > sizeof cell->near.bytes) {
         if (text.n > UINT32_MAX)
             return sl_err_set(put->err, SL_EUNSUPPORTED, "a value of 4 GiB or more is not supported");
         return v->ops->put_far(v, row, text, put->err);
     }
     memset(cell, 0, sizeof *cell);
-    cell->n = (uint32_t)text.n;
+    cell->near.n = (uint32_t)text.n;
     if (text.n)
-        memcpy(cell->u.inlined, text.p, text.n);
+        memcpy(cell->near.bytes, text.p, text.n);
     return SL_OK;
 }
 

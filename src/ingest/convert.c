@@ -374,15 +374,16 @@ bool sl_text_to_timestamp(sl_str text, bool zoned, int32_t precision, int64_t *o
     const char *form = zoned ? "is not a timestamp of the form YYYY-MM-DD HH:MM:SS[.fraction] with Z or +HH:MM at its end"
                              : "is not a timestamp of the form YYYY-MM-DD HH:MM:SS[.fraction]";
     int64_t days, nanos;
-    int digits, zone = 0, zone_there;
+    int digits, zone = 0;
+    bool zone_there;
 
     if (!take_date(&p, end, &days) || (!take(&p, end, 'T') && !take(&p, end, ' ')) ||
         !take_time(&p, end, &nanos, &digits))
         return fail(why, form);
     if (p < end && zoned)
         take(&p, end, ' ');
-    zone_there = p < end && take_zone(&p, end, &zone);
-    if (p != end)
+    zone_there = p < end;
+    if ((zone_there && !take_zone(&p, end, &zone)) || p != end)
         return fail(why, form);
     if (zone_there && !zoned)
         return fail(why, "has a time zone, which TIMESTAMP cannot keep");

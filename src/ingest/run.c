@@ -253,9 +253,9 @@ done:
 
 static int take_identity(struct sl_run *r, sl_err *err)
 {
-    SL_TRY(name_identity(r, err));
     if (r->o.dry_run)
         return SL_OK;
+    SL_TRY(name_identity(r, err));
     if (r->identity) {
         int rc = sl_identity_lock(r->table, sl_str_c(r->identity), &r->lock, err);
 
@@ -284,8 +284,10 @@ static int choose_columns(struct sl_run *r, sl_err *err)
 {
     const struct sl_type *type;
 
-    r->fields = r->table->schema->fields;
-    r->nfields = r->table->schema->nfields;
+    if (r->table) { /* else a dry run that would make it */
+        r->fields = r->table->schema->fields;
+        r->nfields = r->table->schema->nfields;
+    }
     if (r->o.source_type.n) {
         SL_TRY(sl_type_from_sql(&r->arena, r->o.source_type, &type, err));
         if (type->kind != SL_ROW)
