@@ -19,6 +19,7 @@ struct sl_command {
 };
 
 int cmd_doctor(int argc, char **argv, sl_err *err);
+int cmd_ingest(int argc, char **argv, sl_err *err);
 
 /* True if --json was given to the command: errors are then printed as JSON too. */
 extern bool cmd_json_errors;

@@ -12,6 +12,7 @@ bool cmd_json_errors;
 bool cmd_verbose;
 
 static const struct sl_command commands[] = {
+    {"ingest", "stream rows from files, folders or standard input into a table", cmd_ingest},
     {"doctor", "show what the file system under a warehouse promises", cmd_doctor},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

@@ -11,8 +11,10 @@
 enum {
     CHUNK_BYTES = 1 << 20,        /* fits in a core's own cache, is big beside the cost of a call */
     CHUNK_KEEP = 4 * CHUNK_BYTES, /* larger buffers, made for one big record, are given back */
+    CHUNK_BIG = 16 * CHUNK_BYTES, /* only one thread at a time has a chunk above this */
     HEADER_MAX = 1 << 20,
     PAUSE_MILLIS = 50,
+    IDLE_MILLIS = 5000,
 };
 
 struct sl_feed {
@@ -27,11 +29,13 @@ struct sl_feed {
     struct sl_buf carry;          /* read, but not handed out */
     struct sl_chunk ready;        /* the first chunk of the segment, until it is taken */
     bool need_header, ended;
+    int64_t idle_since;           /* monotonic ns; 0: not waiting for a segment to begin, or told already */
     bool discarding;              /* within a record that is too long */
     struct sl_csv_scan discard_scan;
     /* the segment */
     uint64_t ticket;
     bool open;
+    const struct sl_chunk *big;   /* handed out, above CHUNK_BIG */
     uint64_t rows_left, bytes_left;
     int64_t deadline;             /* monotonic ns */
     struct sl_buf positions[SL_FEED_SEGMENTS]; /* behind those closed last, by ticket */
@@ -353,6 +357,11 @@ static int pause_reading(struct sl_feed *r, int64_t deadline, bool *go_on, sl_er
     SL_TRY(sl_cancel_check(err));
     if (r->spec.tick)
         r->spec.tick(r->spec.user, deadline == 0);
+    if (deadline == 0 && r->idle_since && sl_mono_nanos() - r->idle_since > IDLE_MILLIS * INT64_C(1000000)) {
+        r->idle_since = 0;
+        if (r->spec.idle)
+            r->spec.idle(r->spec.user);
+    }
     *go_on = !stopping(r) && (deadline == 0 || sl_mono_nanos() < deadline);
     if (*go_on && (r->spec.source->regular || r->spec.source->fd < 0))
         sl_sleep_millis(PAUSE_MILLIS);
@@ -420,6 +429,8 @@ static int fetch(struct sl_feed *r, struct sl_chunk *c, int64_t deadline, enum s
     if (n)
         memcpy(c->buf, r->carry.p, n);
     r->carry.n = 0;
+    if (r->carry.cap > CHUNK_KEEP)
+        sl_buf_release(&r->carry);
     for (size_t looked = 0;; looked = n) {
         if (r->discarding)
             discard(r, c->buf, &n);
@@ -512,6 +523,7 @@ static int begin(struct sl_feed *r, uint64_t *ticket, bool *ended, sl_err *err)
         return SL_OK;
     r->rows_left = r->spec.commit_rows;
     r->bytes_left = r->spec.commit_bytes;
+    r->idle_since = sl_mono_nanos();
     do
         SL_TRY(fetch(r, &r->ready, 0, &state, err));
     while (r->ready.n == 0 && state == SL_SOURCE_DATA);
@@ -522,6 +534,7 @@ static int begin(struct sl_feed *r, uint64_t *ticket, bool *ended, sl_err *err)
     *ended = false;
     *ticket = ++r->ticket;
     r->open = true;
+    r->big = NULL;
     r->deadline = sl_mono_nanos() + (int64_t)r->spec.commit_millis * 1000000;
     return SL_OK;
 }
@@ -546,12 +559,17 @@ static int next_chunk(struct sl_feed *r, uint64_t ticket, struct sl_chunk *c, sl
         r->spec.tick(r->spec.user, false);
     if (!r->open || r->ticket != ticket)
         return SL_OK;
+    /* Rows that big are read by one thread, or memory would be full of them; the others are done for this segment. */
+    if (r->big && r->big != c)
+        return SL_OK;
+    r->big = NULL;
     if (r->ready.n) {
         struct sl_chunk mine = *c;
 
         *c = r->ready;
         r->ready = mine;
         r->ready.n = 0;
+        r->big = c->n > CHUNK_BIG ? c : NULL;
         return SL_OK;
     }
     SL_TRY(sl_cancel_check(err));
@@ -563,6 +581,7 @@ static int next_chunk(struct sl_feed *r, uint64_t ticket, struct sl_chunk *c, sl
     atomic_store(&r->waiting, false);
     atomic_store(&r->lag, sl_source_lag(r->spec.source, r->offset));
     r->ended |= state == SL_SOURCE_END;
+    r->big = c->n > CHUNK_BIG ? c : NULL;
     return c->n == 0 ? close_segment(r, err) : SL_OK;
 }
 

@@ -40,6 +40,7 @@ struct sl_feed_spec {
     struct sl_bad_rows *bad;      /* borrowed */
     bool (*stop)(void *user);     /* may be NULL */
     void (*tick)(void *user, bool waiting); /* called often under the reader's lock */
+    void (*idle)(void *user); /* nothing came for 5 s and no segment is open: memory may be given back; may be NULL */
     void *user;
 };
 

@@ -38,6 +38,8 @@ static int fill_defaults(struct sl_run *r, const struct sl_ingest_options *given
         return sl_err_set(err, SL_EUSAGE, "at most %d writers are possible, not %u", WRITERS_MAX, (unsigned)o->writers);
     if (o->delimiter == 0)
         o->delimiter = o->ninputs && sl_str_ends(o->inputs[0], ".tsv") ? '\t' : ',';
+    if (o->compact)
+        return sl_err_set(err, SL_EUNSUPPORTED, "--compact is not supported: run \"sluice compact --watch\" beside the load");
     if (strchr("\"\r\n", o->delimiter))
         return sl_err_set(err, SL_EUSAGE, "the delimiter cannot be a quote or a line end");
     if (!o->null_text.p)
@@ -57,6 +59,15 @@ bool sl_run_stopping(const struct sl_run *r)
 static bool stop_feed(void *user)
 {
     return sl_run_stopping(user);
+}
+
+/* The engine keeps the memory of the last load until it is closed. */
+static void give_back_memory(void *user)
+{
+    struct sl_run *r = user;
+
+    if (atomic_load(&r->at_work) == 0 && !r->o.compact)
+        sl_env_trim(r->env);
 }
 
 /* ---- progress ---- */
@@ -322,7 +333,8 @@ static int open_feed(struct sl_run *r, sl_err *err)
     struct sl_feed_spec spec = {
         .format = r->format, .delimiter = r->o.delimiter, .no_header = r->o.no_header, .strict_fields = r->o.strict_fields,
         .max_row_bytes = r->o.max_row_bytes, .commit_rows = r->o.commit_rows, .commit_bytes = r->o.commit_bytes,
-        .commit_millis = r->o.commit_millis, .source = r->source, .bad = r->bad, .stop = stop_feed, .tick = sl_run_tick, .user = r,
+        .commit_millis = r->o.commit_millis, .source = r->source, .bad = r->bad, .stop = stop_feed, .tick = sl_run_tick, .idle = r->o.follow ? give_back_memory : NULL,
+        .user = r,
     };
 
     return r->format == SL_INGEST_PARQUET ? SL_OK : sl_feed_new(&spec, &r->feed, err);

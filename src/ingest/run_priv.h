@@ -28,6 +28,7 @@ struct sl_run {
     struct sl_lock *lock;             /* owned: on the identity */
     int64_t start_nanos;
     atomic_uint_fast64_t rows, unknown_fields, commits, files;
+    atomic_int at_work;               /* writers that use the engine */
     atomic_int_fast64_t snapshot, shown_nanos;
     struct sl_ingest_report *report;
 

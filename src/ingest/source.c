@@ -129,7 +129,9 @@ const char *sl_source_label(const struct sl_source *s)
 
 static int changed(const char *path, const char *why, sl_err *err)
 {
-    sl_err_set(err, SL_EINPUT, "\"%s\" %s, so the place where the load left off cannot be found", path, why);
+    const char *quote = path[0] == '/' ? "\"" : ""; /* "standard input" is no path */
+
+    sl_err_set(err, SL_EINPUT, "%s%s%s %s, so the place where the load left off cannot be found", quote, path, quote, why);
     sl_err_hint(err, "--from start loads it again from its start, --from OFFSET goes on at a byte; rows may then be doubled or missing");
     return SL_EINPUT;
 }

@@ -147,7 +147,9 @@ static int run_writer(struct writer *w, sl_err *err)
 
         if (rc != SL_OK || ended)
             return rc;
+        atomic_fetch_add(&w->run->at_work, 1);
         rc = write_segment(w, &files, err);
+        atomic_fetch_sub(&w->run->at_work, 1);
         if (rc == SL_OK)
             rc = publish(w, &files, err);
         sl_new_files_release(&files);

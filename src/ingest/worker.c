@@ -95,6 +95,12 @@ static size_t lines_of(const struct sl_worker *w, const char *p, const char *end
     return n;
 }
 
+static void shrink(struct sl_buf *b)
+{
+    if (b->cap > BATCH_BYTES)
+        sl_buf_release(b);
+}
+
 /* The row at w->p into row ROW; *TAKEN: it is one. */
 static int one_row(struct sl_worker *w, struct sl_batch *out, size_t row, bool *taken, sl_err *err)
 {
@@ -118,6 +124,11 @@ static int one_row(struct sl_worker *w, struct sl_batch *out, size_t row, bool *
     }
     if (rc != SL_OK)
         return rc;
+    if (p - start > BATCH_BYTES) {
+        shrink(&w->csv.json.text);
+        shrink(&w->csv.json.key);
+        shrink(&put->bytes);
+    }
     w->line += lines_of(w, start, p);
     w->p = p;
     return SL_OK;
