@@ -47,6 +47,8 @@ void sl_buf_u8(struct sl_buf *b, uint8_t v);
 void sl_buf_u32be(struct sl_buf *b, uint32_t v);
 void sl_buf_u32le(struct sl_buf *b, uint32_t v);
 void sl_buf_u64le(struct sl_buf *b, uint64_t v);
+void sl_buf_base64(struct sl_buf *b, sl_str bytes);     /* with padding */
+bool sl_base64_decode(sl_str text, struct sl_buf *out); /* appends; false if TEXT is not exactly what sl_buf_base64 writes */
 int sl_buf_ok(const struct sl_buf *b, sl_err *err);     /* SL_OK or SL_ENOMEM */
 sl_str sl_buf_view(const struct sl_buf *b);
 void sl_buf_reset(struct sl_buf *b);
