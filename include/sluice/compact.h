@@ -40,7 +40,7 @@ struct sl_compact_report {
 struct sl_compact_options {
     uint32_t workers;          /* tasks at work at a time; 0 = 1 */
     bool full;                 /* everything below the target size, and what has deletion vectors, however few files */
-    const sl_str *partition;   /* only these partitions: "key=value" texts, all of which must hold; '\0' as the value: NULL */
+    const sl_str *partition;   /* only these partitions: "key=value" texts, all of which must hold; partition.default-name is NULL */
     size_t npartition;
     bool watch;                /* go on until sl_cancelled(), following each new snapshot */
     bool no_expire;            /* watch: do not expire snapshots by the table's options */

@@ -1,0 +1,192 @@
+/* lines.c - the three steps apart: tasks and results as lines of text. */
+#include <string.h>
+
+#include "base/sys.h"
+#include "compact/apply.h"
+#include "compact/coordinator.h"
+#include "compact/work.h"
+#include "table/env.h"
+
+/* ---- plan ---- */
+
+static int emit_tasks(const struct sl_task_list *tasks, sl_compact_line_fn *emit, void *user, sl_err *err)
+{
+    struct sl_buf line = SL_BUF_INIT;
+    int rc = SL_OK;
+
+    for (size_t i = 0; i < tasks->n; i++) {
+        sl_buf_reset(&line);
+        SL_GO(sl_compact_task_encode(&tasks->v[i], &line, err));
+        SL_GO(emit(user, sl_buf_view(&line), err));
+    }
+done:
+    sl_buf_release(&line);
+    return rc;
+}
+
+int sl_compact_plan(struct sl_env *env, sl_str table, const struct sl_compact_options *options, sl_compact_line_fn *emit, void *user,
+                    struct sl_compact_report *report, sl_err *err)
+{
+    struct sl_compact_report own = {0};
+    struct sl_coordinator_opts opts = {0};
+    struct sl_coordinator *c = NULL;
+    struct sl_append *t = NULL;
+    struct sl_task_list tasks = {NULL, 0, 0};
+    int rc;
+
+    if (options)
+        opts = (struct sl_coordinator_opts){.full = options->full, .partition = options->partition, .npartition = options->npartition};
+    SL_GO(sl_env_table(env, table, &t, err));
+    SL_GO(sl_append_check(t, SL_WRITE, err));
+    SL_GO(sl_coordinator_new(t, &opts, &c, err));
+    SL_GO(sl_coordinator_scan(c, &own, err));
+    SL_GO(sl_coordinator_round(c, &tasks, err));
+    own.rounds = 1;
+    own.tasks_planned = tasks.n;
+    own.files_waiting = sl_pool_count(sl_coordinator_pool(c));
+    for (size_t i = 0; i < tasks.n; i++)
+        own.files_in += tasks.v[i].ninputs;
+    SL_GO(emit_tasks(&tasks, emit, user, err));
+done:
+    if (report)
+        *report = own;
+    sl_task_list_release(&tasks);
+    sl_coordinator_free(c);
+    sl_append_close(t);
+    return rc;
+}
+
+/* ---- work ---- */
+
+static int open_of(struct sl_env *env, sl_str table, const struct sl_compact_task *task, struct sl_append **out, sl_err *err)
+{
+    if (table.n)
+        SL_TRY(sl_env_table(env, table, out, err));
+    else
+        SL_TRY(sl_append_open_path(sl_str_c(task->table), task->branch, out, err));
+    int rc = sl_append_check(*out, SL_WRITE, err);
+    const char *branch = (*out)->branch ? (*out)->branch : "", *wanted = task->branch ? task->branch : "";
+    if (rc == SL_OK && strcmp(branch, wanted) != 0)
+        rc = sl_err_set(err, SL_EINPUT, "the task is for branch \"%s\" of the table", wanted);
+    if (rc != SL_OK) {
+        sl_append_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+static int open_conn(struct sl_env *env, struct sl_conn **conn, sl_err *err)
+{
+    struct sl_engine *engine = NULL;
+
+    SL_TRY(sl_env_engine(env, &engine, err));
+    return sl_conn_open(engine, conn, err);
+}
+
+int sl_compact_work(struct sl_env *env, sl_str table, sl_str line, char **result, sl_err *err)
+{
+    struct sl_compact_task task = {.arena = SL_ARENA_INIT};
+    struct sl_compact_result done = {.arena = SL_ARENA_INIT};
+    struct sl_append *t = NULL;
+    struct sl_conn *conn = NULL;
+    struct sl_buf out = SL_BUF_INIT;
+    sl_err why = SL_ERR_INIT;
+    int rc;
+
+    *result = NULL;
+    SL_TRY(sl_compact_task_decode(line, &task, err));
+    rc = open_of(env, table, &task, &t, &why);
+    if (rc == SL_OK)
+        rc = open_conn(env, &conn, &why);
+    if (rc == SL_OK)
+        sl_compact_task_work(t, conn, &task, &done);
+    else
+        sl_compact_result_fail(&done, &task, rc, &why);
+    SL_GO(sl_compact_result_encode(&done, &out, err));
+    *result = sl_buf_take(&out);
+    rc = *result ? SL_OK : sl_err_nomem(err);
+done:
+    if (rc != SL_OK && t)
+        sl_compact_result_discard(t, &done);
+    sl_buf_release(&out);
+    sl_compact_result_release(&done);
+    sl_compact_task_release(&task);
+    sl_conn_close(conn);
+    sl_append_close(t);
+    return rc;
+}
+
+/* ---- apply ---- */
+
+struct results {
+    struct sl_apply_item *v;
+    size_t n, cap;
+};
+
+static int add_line(struct results *all, sl_str line, uint64_t number, sl_err *err)
+{
+    struct sl_compact_result *r = sl_calloc(1, sizeof *r);
+    struct sl_apply_item *item = NULL;
+    int rc = r ? sl_compact_result_decode(line, r, err) : sl_err_nomem(err);
+
+    if (rc == SL_OK && all->n > 0) {
+        const struct sl_compact_task *first = &all->v[0].result->task;
+
+        if (strcmp(first->table, r->task.table) != 0 || strcmp(first->branch ? first->branch : "", r->task.branch ? r->task.branch : "") != 0)
+            rc = sl_err_set(err, SL_EINPUT, "results of two tables, \"%s\" and \"%s\"", first->table, r->task.table);
+    }
+    if (rc == SL_OK && !(item = sl_vec_push(all)))
+        rc = sl_err_nomem(err);
+    if (rc != SL_OK) {
+        sl_err_ctx(err, "line %llu", (unsigned long long)number);
+        if (r)
+            sl_compact_result_release(r);
+        sl_free(r);
+        return rc;
+    }
+    item->result = r;
+    return SL_OK;
+}
+
+static int read_results(struct results *all, int (*next)(void *user, sl_str *line, sl_err *err), void *user, sl_err *err)
+{
+    for (uint64_t number = 1;; number++) {
+        sl_str line = {NULL, 0};
+
+        SL_TRY(next(user, &line, err));
+        if (!line.p)
+            return SL_OK;
+        if (sl_str_trim(line).n > 0)
+            SL_TRY(add_line(all, line, number, err));
+    }
+}
+
+int sl_compact_apply(struct sl_env *env, sl_str table, int (*next)(void *user, sl_str *line, sl_err *err), void *user,
+                     struct sl_compact_report *report, sl_err *err)
+{
+    const struct sl_apply_opts opts = {.look_first = true};
+    struct sl_compact_report own = {0};
+    struct results all = {NULL, 0, 0};
+    struct sl_append *t = NULL;
+    int rc;
+
+    SL_GO(read_results(&all, next, user, err));
+    if (all.n == 0)
+        goto done;
+    SL_GO(open_of(env, table, &all.v[0].result->task, &t, err));
+    own.tasks_planned = all.n;
+    SL_GO(sl_compact_apply_results(t, all.v, all.n, &opts, &own, err));
+    if (own.tasks_failed > 0)
+        rc = sl_err_set(err, SL_EFAIL, "%llu of %zu tasks failed; the first one: %s", (unsigned long long)own.tasks_failed, all.n,
+                        own.failure);
+done:
+    if (report)
+        *report = own;
+    for (size_t i = 0; i < all.n; i++) {
+        sl_compact_result_release(all.v[i].result);
+        sl_free(all.v[i].result);
+    }
+    sl_free(all.v);
+    sl_append_close(t);
+    return rc;
+}
