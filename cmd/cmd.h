@@ -18,6 +18,7 @@ struct sl_command {
     int (*run)(int argc, char **argv, sl_err *err);
 };
 
+int cmd_compact(int argc, char **argv, sl_err *err);
 int cmd_doctor(int argc, char **argv, sl_err *err);
 int cmd_ingest(int argc, char **argv, sl_err *err);
 

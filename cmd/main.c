@@ -13,6 +13,7 @@ bool cmd_verbose;
 
 static const struct sl_command commands[] = {
     {"ingest", "stream rows from files, folders or standard input into a table", cmd_ingest},
+    {"compact", "merge small files of a table into large ones, once or beside its writers", cmd_compact},
     {"doctor", "show what the file system under a warehouse promises", cmd_doctor},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
