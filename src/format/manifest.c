@@ -562,15 +562,19 @@ static bool copy_str(struct sl_arena *a, sl_str *s)
 {
     if (!s->p)
         return true;
+    if (sl_str_eq(*s, SL_BINROW_EMPTY)) { /* most rows of keys are: one is enough */
+        *s = SL_BINROW_EMPTY;
+        return true;
+    }
     *s = sl_arena_str(a, *s);
     return s->p != NULL;
 }
 
 static bool copy_strs(struct sl_arena *a, const sl_str **v, size_t n)
 {
-    sl_str *copy = sl_arena_array(a, n + 1, sizeof *copy);
+    sl_str *copy = n ? sl_arena_array(a, n, sizeof *copy) : NULL;
 
-    if (!copy)
+    if (n && !copy)
         return false;
     for (size_t i = 0; i < n; i++) {
         copy[i] = (*v)[i];
@@ -583,9 +587,9 @@ static bool copy_strs(struct sl_arena *a, const sl_str **v, size_t n)
 
 static bool copy_stats(struct sl_arena *a, struct sl_stats *st)
 {
-    int64_t *counts = sl_arena_array(a, st->nnull_counts + 1, sizeof *counts);
+    int64_t *counts = st->nnull_counts ? sl_arena_array(a, st->nnull_counts, sizeof *counts) : NULL;
 
-    if (!counts || !copy_str(a, &st->min) || !copy_str(a, &st->max))
+    if ((st->nnull_counts && !counts) || !copy_str(a, &st->min) || !copy_str(a, &st->max))
         return false;
     if (st->nnull_counts)
         memcpy(counts, st->null_counts, st->nnull_counts * sizeof *counts);

@@ -32,36 +32,43 @@ void sl_manifest_cache_release(struct sl_append_cache *c)
     c->manifests.n = c->manifests.cap = 0;
 }
 
+struct decoding {
+    struct sl_manifest *m;
+    const struct sl_live_filter *filter; /* NULL: all entries */
+    int64_t added, deleted;
+};
+
 static int take_entry(void *user, const struct sl_manifest_entry *e, sl_err *err)
 {
-    struct sl_manifest *m = user;
-    struct sl_manifest_entry *to = sl_vec_push(m);
+    struct decoding *d = user;
+    struct sl_manifest_entry *to;
 
-    if (!to || !sl_entry_copy(&m->arena, e, to))
+    if (e->kind == SL_FILE_ADD)
+        d->added++;
+    else
+        d->deleted++;
+    if (d->filter && !d->filter->keep_entry(d->filter->user, e))
+        return SL_OK;
+    to = sl_vec_push(d->m);
+    if (!to || !sl_entry_copy(&d->m->arena, e, to))
         return sl_err_nomem(err);
     return SL_OK;
 }
 
-static int check_counts(const struct sl_manifest *m, const struct sl_manifest_meta *meta, sl_err *err)
+static int check_counts(const struct decoding *d, const struct sl_manifest_meta *meta, sl_err *err)
 {
-    int64_t added = 0, deleted = 0;
-
-    for (size_t i = 0; i < m->n; i++) {
-        if (m->v[i].kind == SL_FILE_ADD)
-            added++;
-        else
-            deleted++;
-    }
-    if (added == meta->num_added_files && deleted == meta->num_deleted_files)
+    if (d->added == meta->num_added_files && d->deleted == meta->num_deleted_files)
         return SL_OK;
-    return sl_err_set(err, SL_ECORRUPT, "it has %lld added and %lld deleted files, but its list says %lld and %lld", (long long)added,
-                      (long long)deleted, (long long)meta->num_added_files, (long long)meta->num_deleted_files);
+    return sl_err_set(err, SL_ECORRUPT, "it has %lld added and %lld deleted files, but its list says %lld and %lld", (long long)d->added,
+                      (long long)d->deleted, (long long)meta->num_added_files, (long long)meta->num_deleted_files);
 }
 
-static int decode(struct sl_append *t, const struct sl_manifest_meta *meta, struct sl_manifest **out, sl_err *err)
+static int decode(struct sl_append *t, const struct sl_manifest_meta *meta, const struct sl_live_filter *filter, struct sl_manifest **out,
+                  sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT, bytes = SL_BUF_INIT;
     struct sl_manifest *m = sl_calloc(1, sizeof *m);
+    struct decoding d = {m, filter, 0, 0};
     int rc;
 
     *out = NULL;
@@ -69,9 +76,9 @@ static int decode(struct sl_append *t, const struct sl_manifest_meta *meta, stru
         return sl_err_nomem(err);
     sl_buf_printf(&path, "manifest/" SL_STRF, SL_STRV(meta->file_name));
     SL_GO(sl_append_get(t, &path, SL_META_BYTES_MAX, &bytes, err));
-    rc = sl_manifest_decode(sl_buf_view(&bytes), true, take_entry, m, err);
+    rc = sl_manifest_decode(sl_buf_view(&bytes), true, take_entry, &d, err);
     if (rc == SL_OK)
-        rc = check_counts(m, meta, err);
+        rc = check_counts(&d, meta, err);
     if (rc != SL_OK) {
         sl_err_ctx(err, "\"%s/" SL_STRF "\"", t->path, SL_STRV(sl_buf_view(&path)));
         goto done;
@@ -139,41 +146,66 @@ static int add_cached(struct sl_append_cache *c, sl_str name, struct sl_manifest
     return SL_OK;
 }
 
-int sl_manifest_load(struct sl_append *t, const struct sl_manifest_meta *meta, const struct sl_manifest **out, sl_err *err)
+static const struct sl_manifest *take_cached(struct sl_append_cache *c, sl_str name)
 {
-    struct sl_append_cache *c = t->cache;
-    struct sl_manifest *m;
+    const struct sl_manifest *found = NULL;
 
     pthread_mutex_lock(&c->lock);
-    struct sl_cached_manifest *at = find_cached(c, meta->file_name);
+    struct sl_cached_manifest *at = find_cached(c, name);
     if (at) {
         at->refs++;
         at->used_at = ++c->clock;
-        *out = at->manifest;
+        found = at->manifest;
     }
     pthread_mutex_unlock(&c->lock);
-    if (at)
+    return found;
+}
+
+int sl_manifest_load(struct sl_append *t, const struct sl_manifest_meta *meta, const struct sl_manifest **out, sl_err *err)
+{
+    struct sl_manifest *m;
+
+    *out = take_cached(t->cache, meta->file_name);
+    if (*out)
         return SL_OK;
-    *out = NULL;
-    SL_TRY(decode(t, meta, &m, err));
-    pthread_mutex_lock(&c->lock);
-    int rc = add_cached(c, meta->file_name, m, out, err);
-    pthread_mutex_unlock(&c->lock);
+    SL_TRY(decode(t, meta, NULL, &m, err));
+    pthread_mutex_lock(&t->cache->lock);
+    int rc = add_cached(t->cache, meta->file_name, m, out, err);
+    pthread_mutex_unlock(&t->cache->lock);
     return rc;
+}
+
+/* As sl_manifest_load, but only with what the filter keeps, unless it is cached anyhow. Not put into the cache. */
+static int load_kept(struct sl_append *t, const struct sl_manifest_meta *meta, const struct sl_live_filter *filter,
+                     const struct sl_manifest **out, sl_err *err)
+{
+    struct sl_manifest *m;
+
+    *out = take_cached(t->cache, meta->file_name);
+    if (*out)
+        return SL_OK;
+    SL_TRY(decode(t, meta, filter, &m, err));
+    *out = m;
+    return SL_OK;
 }
 
 void sl_manifest_unref(struct sl_append *t, const struct sl_manifest *m)
 {
     struct sl_append_cache *c = t->cache;
+    bool cached = false;
 
     if (!m)
         return;
     pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->manifests.n; i++)
-        if (c->manifests.v[i].manifest == m)
+    for (size_t i = 0; i < c->manifests.n && !cached; i++) {
+        cached = c->manifests.v[i].manifest == m;
+        if (cached)
             c->manifests.v[i].refs--;
+    }
     evict(c);
     pthread_mutex_unlock(&c->lock);
+    if (!cached)
+        manifest_free((struct sl_manifest *)m);
 }
 
 /* ---- lists ---- */
@@ -234,6 +266,7 @@ struct loading {
     struct sl_append *t;
     const struct sl_manifest_meta **metas;
     const struct sl_manifest **out;
+    const struct sl_live_filter *filter; /* NULL: whole manifests, through the cache */
 };
 
 static int load_one(void *user, size_t i, sl_err *err)
@@ -241,18 +274,26 @@ static int load_one(void *user, size_t i, sl_err *err)
     struct loading *l = user;
 
     SL_TRY(sl_cancel_check(err));
+    if (l->filter)
+        return load_kept(l->t, l->metas[i], l->filter, &l->out[i], err);
     return sl_manifest_load(l->t, l->metas[i], &l->out[i], err);
 }
 
-static int load_all(struct sl_append *t, const struct sl_manifest_meta **metas, struct sl_live_set *out, sl_err *err)
+/* More entries than the cache can hold are filtered as they are read, one manifest after the other since filters are for one thread. */
+static int load_all(struct sl_append *t, const struct sl_manifest_meta **metas, const struct sl_live_filter *filter, struct sl_live_set *out,
+                    sl_err *err)
 {
-    enum { WORTH_THREADS_BYTES = 256 << 10, THREADS = 4 };
-    struct loading l = {t, metas, out->manifests};
-    int64_t bytes = 0;
+    enum { WORTH_THREADS_BYTES = 256 << 10, THREADS = 4, CACHED_ENTRIES_MAX = 50000 };
+    struct loading l = {t, metas, out->manifests, NULL};
+    int64_t bytes = 0, entries = 0;
 
-    for (size_t i = 0; i < out->nmanifests; i++)
+    for (size_t i = 0; i < out->nmanifests; i++) {
         bytes += metas[i]->file_size;
-    return sl_parallel(bytes > WORTH_THREADS_BYTES ? THREADS : 1, out->nmanifests, load_one, &l, err);
+        entries += metas[i]->num_added_files + metas[i]->num_deleted_files;
+    }
+    if (entries > CACHED_ENTRIES_MAX && filter && filter->keep_entry)
+        l.filter = filter;
+    return sl_parallel(bytes > WORTH_THREADS_BYTES && !l.filter ? THREADS : 1, out->nmanifests, load_one, &l, err);
 }
 
 static int gather_deleted(const struct sl_live_set *s, struct sl_map *deleted, sl_err *err)
@@ -335,7 +376,7 @@ int sl_live_files(struct sl_append *t, const struct sl_snapshot *s, const struct
             metas[out->nmanifests++] = &list.v[i];
     }
     out->files_total = total > 0 ? (size_t)total : 0;
-    SL_GO(load_all(t, metas, out, err));
+    SL_GO(load_all(t, metas, filter, out, err));
     SL_GO(gather_deleted(out, deleted, err));
     SL_GO(gather_live(out, filter, deleted, err));
 done:

@@ -24,7 +24,8 @@ int sl_snapshot_index(struct sl_append *t, const struct sl_snapshot *s, struct s
 
 /* Live files: ADD entries without a DELETE of the same identity, in the order of the manifests. Entries are valid while the set is.
  * KEEP_MANIFEST (may be NULL) drops whole manifests before they are read; it must be true for all that hold an entry of a partition
- * wanted. KEEP_ENTRY (may be NULL) drops ADD entries. THREADS decode manifests. */
+ * wanted. KEEP_ENTRY (may be NULL) drops entries; it judges by the identity of the file alone (partition, name), since it is asked of DELETE entries
+ * too. One thread calls it. */
 struct sl_live_filter {
     bool (*keep_manifest)(void *user, const struct sl_manifest_meta *m);
     bool (*keep_entry)(void *user, const struct sl_manifest_entry *e);

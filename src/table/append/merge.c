@@ -2,7 +2,8 @@
  * merge.c - merging the manifests of a base list, so that a commit costs by what it adds.
  *
  * Manifests are merged in tiers by their number of entries, as log-structured trees do: 30 small ones of a tier at the end of the list
- * become one of the next. So each entry is rewritten a few times in the life of a table, not once in 30 commits. A full merge, which
+ * become one of the next. So each entry is rewritten a few times in the life of a table, not once in 30 commits. Manifests of a thousand
+ * entries and more are left alone: a longer list costs less than a commit that has to wait for them. A full merge, which
  * also removes what deleted files leave behind, runs when that has grown to a fixed part of the whole.
  */
 #include <string.h>
@@ -12,6 +13,7 @@
 
 enum {
     TIER_FACTOR = 30,
+    MERGE_ENTRIES_MAX = 30000, /* more at once would keep the commit waiting */
     FULL_DELETES_MIN = 1000, /* below, a full merge is not worth it */
     FULL_DELETES_PART = 4,   /* full merge when one of so many entries is a DELETE */
 };
@@ -24,18 +26,17 @@ static int64_t entry_count(const struct sl_manifest_meta *m)
 /* First manifest of the run at the end of LIST that is due to be merged; list->n if none is. */
 static size_t due_run(const struct sl_manifest_list *list, size_t min_count, uint64_t target)
 {
-    for (int64_t limit = TIER_FACTOR; ; limit *= TIER_FACTOR) {
+    for (int64_t limit = TIER_FACTOR; limit <= TIER_FACTOR * TIER_FACTOR; limit *= TIER_FACTOR) {
         size_t first = list->n;
+        int64_t entries = 0;
 
-        while (first > 0 && entry_count(&list->v[first - 1]) < limit && (uint64_t)list->v[first - 1].file_size < target)
-            first--;
+        while (first > 0 && entry_count(&list->v[first - 1]) < limit && (uint64_t)list->v[first - 1].file_size < target &&
+               entries < MERGE_ENTRIES_MAX)
+            entries += entry_count(&list->v[--first]);
         if (list->n - first >= min_count)
             return first;
-        if (first == 0 || limit > INT64_MAX / TIER_FACTOR / TIER_FACTOR)
-            return list->n;
-        if ((uint64_t)list->v[first - 1].file_size >= target)
-            return list->n;
     }
+    return list->n;
 }
 
 static bool full_is_due(const struct sl_manifest_list *list, uint64_t threshold)

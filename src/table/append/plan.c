@@ -159,9 +159,10 @@ struct keeping {
     struct sl_append *t;
     struct sl_pruner *pruner;
     struct sl_value *values;
-    sl_str last;      /* partition judged last */
-    bool judged, kept;
+    struct sl_map *judged; /* partition -> YES or NO */
 };
+
+static char yes, no; /* their addresses are the values */
 
 static bool keep_manifest(void *user, const struct sl_manifest_meta *m)
 {
@@ -171,15 +172,17 @@ static bool keep_manifest(void *user, const struct sl_manifest_meta *m)
 static bool keep_entry(void *user, const struct sl_manifest_entry *e)
 {
     struct keeping *k = user;
+    void **slot = sl_map_at(k->judged, e->partition);
+    bool kept;
 
-    if (k->judged && sl_str_eq(k->last, e->partition))
-        return k->kept;
-    k->judged = true;
-    k->last = e->partition;
+    if (slot && *slot)
+        return *slot == &yes;
     /* A partition that can't be decoded is kept here, and is an error later. */
-    k->kept = sl_binrow_decode(e->partition, k->t->partition_types, k->t->npartition, k->values, NULL) != SL_OK ||
-              sl_pruner_partition(k->pruner, k->values);
-    return k->kept;
+    kept = sl_binrow_decode(e->partition, k->t->partition_types, k->t->npartition, k->values, NULL) != SL_OK ||
+           sl_pruner_partition(k->pruner, k->values);
+    if (slot)
+        *slot = kept ? &yes : &no;
+    return kept;
 }
 
 static int choose_snapshot(struct sl_plan *p, const struct sl_selector *sel, sl_err *err)
@@ -228,7 +231,8 @@ int sl_plan_files(struct sl_append *t, const struct sl_selector *sel, const stru
     if (p->snapshot.id == 0)
         goto ready;
     k.values = sl_calloc(t->npartition + 1, sizeof *k.values);
-    if (!k.values)
+    k.judged = sl_map_new();
+    if (!k.values || !k.judged)
         SL_GOTO_NOMEM(err);
     SL_GO(sl_pruner_new(t, p->schema, pred, &k.pruner, err));
     SL_GO(sl_live_files(t, &p->snapshot, pred ? &filter : NULL, &p->io->live, err));
@@ -245,6 +249,7 @@ ready:
 done:
     sl_pruner_free(k.pruner);
     sl_free(k.values);
+    sl_map_free(k.judged, NULL);
     sl_plan_free(p);
     return rc;
 }
