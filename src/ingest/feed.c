@@ -628,14 +628,14 @@ int sl_feed_peek(struct sl_feed *r, size_t max, sl_str *out, sl_err *err)
 
     SL_GO(reserve(&c, max, err));
     r->bytes_left = max;
-    while (n < max && state != SL_SOURCE_END && !fed && go_on) {
-        SL_GO(read_more(r, &c, &n, &fed, &state, err));
-        if (state == SL_SOURCE_WAIT && n > 0 && memchr(c.buf, '\n', n))
+    while (state != SL_SOURCE_END && !fed && go_on) {
+        bool whole = memchr(c.buf, '\n', n) != NULL;
+
+        if ((whole && (n >= max || state == SL_SOURCE_WAIT)) || n > r->spec.max_row_bytes)
             break;
+        SL_GO(read_more(r, &c, &n, &fed, &state, err));
         if (state == SL_SOURCE_WAIT)
             SL_GO(pause_reading(r, 0, &go_on, err));
-        if (n >= max)
-            break;
     }
     atomic_store(&r->waiting, false);
     SL_GO(put_back(r, &c, 0, n - fed, err));

@@ -48,7 +48,7 @@ struct sl_feed;
 int sl_feed_new(const struct sl_feed_spec *spec, struct sl_feed **out, sl_err *err) SL_WUR;
 void sl_feed_free(struct sl_feed *r); /* NULL is fine */
 
-/* Look at the bytes that come first, up to MAX; *OUT lives until the first segment. Before it only. */
+/* Look at the bytes that come first, about MAX, and more until a line ends; *OUT lives until the first segment. Before it only. */
 int sl_feed_peek(struct sl_feed *r, size_t max, sl_str *out, sl_err *err) SL_WUR;
 /* Before the first segment, if spec->columns was NULL. */
 int sl_feed_columns(struct sl_feed *r, struct sl_column *columns, sl_err *err) SL_WUR;
