@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "ingest/run_priv.h"
+#include "ingest/beside.h"
 
 #define DEFAULT_OP_FIELD "_row_kind"
 enum { SNAPSHOTS_MAX = 1000, SHOW_MILLIS = 100, WRITERS_MAX = 32 };
@@ -38,8 +39,6 @@ static int fill_defaults(struct sl_run *r, const struct sl_ingest_options *given
         return sl_err_set(err, SL_EUSAGE, "at most %d writers are possible, not %u", WRITERS_MAX, (unsigned)o->writers);
     if (o->delimiter == 0)
         o->delimiter = o->ninputs && sl_str_ends(o->inputs[0], ".tsv") ? '\t' : ',';
-    if (o->compact)
-        return sl_err_set(err, SL_EUNSUPPORTED, "--compact is not supported: run \"sluice compact --watch\" beside the load");
     if (strchr("\"\r\n", o->delimiter))
         return sl_err_set(err, SL_EUSAGE, "the delimiter cannot be a quote or a line end");
     if (!o->null_text.p)
@@ -340,18 +339,29 @@ static int open_feed(struct sl_run *r, sl_err *err)
     return r->format == SL_INGEST_PARQUET ? SL_OK : sl_feed_new(&spec, &r->feed, err);
 }
 
+static int load(struct sl_run *r, sl_err *err)
+{
+    if (r->format == SL_INGEST_PARQUET)
+        return sl_run_parquet(r, err);
+    SL_TRY(sl_feed_columns(r->feed, &r->columns, err));
+    return r->o.dry_run ? sl_run_text_dry(r, err) : sl_run_text(r, err);
+}
+
 static int run(struct sl_run *r, sl_err *err)
 {
+    int rc;
+
     SL_TRY(sl_bad_rows_new(r->o.on_error, r->o.quarantine, &r->bad, err));
     SL_TRY(sl_source_open(&r->o, r->format, NULL, NULL, &r->source, err));
     SL_TRY(open_feed(r, err));
     SL_TRY(open_table(r, err));
     SL_TRY(choose_columns(r, err));
     SL_TRY(take_identity(r, err));
-    if (r->format == SL_INGEST_PARQUET)
-        return sl_run_parquet(r, err);
-    SL_TRY(sl_feed_columns(r->feed, &r->columns, err));
-    return r->o.dry_run ? sl_run_text_dry(r, err) : sl_run_text(r, err);
+    if (r->o.compact && !r->o.dry_run)
+        SL_TRY(sl_beside_start(r->env, r->o.table, &r->commits, &r->beside, err));
+    rc = load(r, err);
+    sl_beside_stop(r->beside, rc == SL_OK && !sl_run_stopping(r));
+    return rc;
 }
 
 static void release_run(struct sl_run *r)
