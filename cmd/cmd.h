@@ -19,6 +19,12 @@ struct sl_command {
 };
 
 int cmd_compact(int argc, char **argv, sl_err *err);
+int cmd_expire(int argc, char **argv, sl_err *err);
+int cmd_clean(int argc, char **argv, sl_err *err);
+int cmd_rollback(int argc, char **argv, sl_err *err);
+int cmd_tag(int argc, char **argv, sl_err *err);
+int cmd_inspect(int argc, char **argv, sl_err *err);
+int cmd_verify(int argc, char **argv, sl_err *err);
 int cmd_doctor(int argc, char **argv, sl_err *err);
 int cmd_ingest(int argc, char **argv, sl_err *err);
 

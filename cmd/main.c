@@ -14,6 +14,12 @@ bool cmd_verbose;
 static const struct sl_command commands[] = {
     {"ingest", "stream rows from files, folders or standard input into a table", cmd_ingest},
     {"compact", "merge small files of a table into large ones, once or beside its writers", cmd_compact},
+    {"expire", "remove old snapshots and the files that only they used", cmd_expire},
+    {"clean", "remove files that nothing names, left by writers that died", cmd_clean},
+    {"rollback", "make an older snapshot the latest again", cmd_rollback},
+    {"tag", "give snapshots names that outlive their expiry", cmd_tag},
+    {"inspect", "show what a table or one of its files holds", cmd_inspect},
+    {"verify", "check every reference, size, count and statistic of a table", cmd_verify},
     {"doctor", "show what the file system under a warehouse promises", cmd_doctor},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

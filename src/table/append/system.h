@@ -19,7 +19,7 @@ int sl_system_rows_open(struct sl_append *t, sl_str which, const struct sl_selec
 void sl_system_rows_free(struct sl_system_rows *s); /* NULL is fine */
 size_t sl_system_rows_count(const struct sl_system_rows *s);
 
-/* A source for sl_rows_register, valid while S is. Gives the rows once; a query that names it twice registers it twice. */
+/* A source for sl_rows_register, valid while S is; any number of scans. */
 struct sl_row_source sl_system_rows_source(struct sl_system_rows *s);
 
 #endif
