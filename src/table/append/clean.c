@@ -4,6 +4,7 @@
 
 #include "base/sys.h"
 #include "table/append/roots.h"
+#include "table/append/write.h"
 #include "table/env.h"
 
 #define DAY_MILLIS 86400000
@@ -144,7 +145,7 @@ int sl_table_walk(struct sl_append *t, sl_table_file_fn *fn, int (*folder)(void 
     SL_GO(sl_branch_names(t, &branches, err));
     for (size_t i = 0; i < branches.n; i++)
         SL_GO(walk_branch(&w, branches.v[i], err));
-    SL_GO(walk_temporary(&w, SL_SIDE_DIR "/tmp", err));
+    SL_GO(walk_temporary(&w, SL_STAGE_DIR, err));
 done:
     sl_names_release(&branches);
     return rc;
