@@ -1,0 +1,38 @@
+"""The examples in C: built with the tests, run here."""
+import os
+import subprocess
+import unittest
+
+import sluice
+from sluice import Case
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(sluice.BIN)), "examples")
+
+
+class Examples(Case):
+    def example(self, name, *args, status=0):
+        path = os.path.join(FOLDER, "example_" + name)
+        if not os.path.exists(path):
+            self.skipTest("the examples are not built")
+        p = subprocess.run([path, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        self.assertEqual(p.returncode, status, p)
+        for mark in sluice.SANITIZER_STATUS:
+            self.assertNotIn(mark, p.stderr.decode())
+        return p.stdout.decode()
+
+    def test_write_read_upkeep(self):
+        out = self.example("write_rows", self.warehouse)
+        self.assertIn("snapshot 1", out)
+        self.assertIn("snapshot 2", out)
+        out = self.example("read_table", self.warehouse, "SELECT sensor, value FROM readings ORDER BY sensor")
+        self.assertEqual(out, "sensor\tvalue\na\t1.5\nb\t0.0\n")
+        out = self.example("upkeep", self.warehouse, "readings")
+        self.assertIn("sound: 2 files with 2 rows", out)
+
+    def test_errors(self):
+        self.example("read_table", self.warehouse, "SELECT * FROM nothing", status=4)
+        self.example("read_table", status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
