@@ -122,7 +122,7 @@ static int note_entry(void *user, const struct sl_manifest_entry *e, sl_err *err
 {
     struct decoding *d = user;
     bool is_delete = e->kind == SL_FILE_DELETE;
-    struct vfile *f;
+    struct vfile *f = NULL;
 
     SL_TRY(find_file(d->v, e, &f, err));
     SL_TRY(sl_verify__name(d->v, e->file.file_name, err));
