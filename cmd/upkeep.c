@@ -50,6 +50,7 @@ int cmd_upkeep_open(struct cmd_upkeep *u, const char *warehouse, sl_err *err)
     const struct sl_env_opts opts = {.warehouse = cmd_warehouse(warehouse)};
 
     u->first = true;
+    u->progress.last_nanos = sl_mono_nanos(); /* short runs show none */
     u->verb = "removed";
     return sl_env_open(&opts, &u->env, err);
 }

@@ -440,6 +440,10 @@ int sl_append_file_path(const struct sl_append *t, const struct sl_manifest_entr
         return sl_err_nomem(err);
     SL_GO(sl_append_partition(t, e->partition, values, err));
     SL_GO(sl_append_data_dir(t, values, out, err));
+    if (e->bucket != 0) { /* of a branch that is a table with buckets: upkeep must find its files */
+        out->n--;
+        sl_buf_printf(out, "%d", e->bucket);
+    }
     sl_buf_ch(out, '/');
     sl_buf_add(out, e->file.file_name);
     rc = sl_buf_ok(out, err);

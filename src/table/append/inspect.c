@@ -416,7 +416,8 @@ static int add_files(struct inspection *x, sl_err *err)
 
 static int run(struct inspection *x, sl_err *err)
 {
-    set_text(x, x->doc, "table", x->t->label);
+    if (x->t->label[0] != '"') /* a name, not a path */
+        set_text(x, x->doc, "table", x->t->label);
     set_text(x, x->doc, "path", x->t->path);
     set_text(x, x->doc, "branch", x->t->branch);
     add_schema(x);

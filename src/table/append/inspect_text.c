@@ -49,8 +49,9 @@ static void print_head(struct sl_buf *out, const json_t *doc)
     const char *key;
     size_t i;
 
-    sl_buf_printf(out, "%s%s%s\n%s\n\nColumns (schema %lld)\n", text_of(doc, "table"), *text_of(doc, "branch") ? ", branch " : "",
-                  text_of(doc, "branch"), text_of(doc, "path"), (long long)number_of(schema, "id"));
+    if (*text_of(doc, "table"))
+        sl_buf_printf(out, "%s%s%s\n", text_of(doc, "table"), *text_of(doc, "branch") ? ", branch " : "", text_of(doc, "branch"));
+    sl_buf_printf(out, "%s\n\nColumns (schema %lld)\n", text_of(doc, "path"), (long long)number_of(schema, "id"));
     json_array_foreach (json_object_get(schema, "fields"), i, value)
         sl_buf_printf(out, "  %-24s %s%s%s\n", text_of(value, "name"), text_of(value, "type"),
                       *text_of(value, "comment") ? "  -- " : "", text_of(value, "comment"));
@@ -165,6 +166,10 @@ static void print_value(struct sl_buf *out, const json_t *value)
     sl_str text = sl_str_c(json_string_value(value));
     size_t n = text.n;
 
+    if (json_is_real(value)) {
+        sl_buf_printf(out, "%.15g", json_real_value(value));
+        return;
+    }
     if (!json_is_string(value)) {
         sl_json_dump(out, value, false);
         return;
