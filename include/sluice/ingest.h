@@ -86,7 +86,7 @@ struct sl_ingest_options {
     void *user;               /* of both */
 };
 #define SL_INGEST_INIT {{0, 0}, 0, 0, SL_INGEST_AUTO, 0, 0, 0, 0, false, false, {0, 0}, {0, 0}, SL_INGEST_STOP, {0, 0}, 0, false, \
-                        {0, 0}, 0, false, {0, 0}, false, 0, 0, false, false, {0, 0}, {0, 0}, 0, 0, 0}
+                        {0, 0}, 0, false, {0, 0}, false, 0, 0, false, {0, 0}, {0, 0}, 0, 0, 0}
 
 struct sl_ingest_report {
     uint64_t rows;            /* committed; with dry_run: found good */
