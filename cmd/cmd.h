@@ -27,9 +27,13 @@ int cmd_inspect(int argc, char **argv, sl_err *err);
 int cmd_verify(int argc, char **argv, sl_err *err);
 int cmd_doctor(int argc, char **argv, sl_err *err);
 int cmd_ingest(int argc, char **argv, sl_err *err);
+int cmd_sql(int argc, char **argv, sl_err *err);
 
 /* True if --json was given to the command: errors are then printed as JSON too. */
 extern bool cmd_json_errors;
+/* Lines that show the place that the error speaks of, printed behind it; owned, NULL if there are none. */
+extern char *cmd_error_excerpt;
+void cmd_print_error(const sl_err *err);
 extern bool cmd_verbose; /* notices of the log are printed, not only warnings */
 
 void cmd_print_json_string(FILE *f, const char *text); /* with quotes and escapes; NULL prints null */

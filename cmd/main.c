@@ -10,8 +10,10 @@
 
 bool cmd_json_errors;
 bool cmd_verbose;
+char *cmd_error_excerpt;
 
 static const struct sl_command commands[] = {
+    {"sql", "run SQL statements, or read them from a terminal", cmd_sql},
     {"ingest", "stream rows from files, folders or standard input into a table", cmd_ingest},
     {"compact", "merge small files of a table into large ones, once or beside its writers", cmd_compact},
     {"expire", "remove old snapshots and the files that only they used", cmd_expire},
@@ -77,14 +79,20 @@ static void print_json_error(const sl_err *err)
     fprintf(stderr, "}\n");
 }
 
-static void print_error(const sl_err *err)
+void cmd_print_error(const sl_err *err)
 {
     cmd_progress_clear();
     if (cmd_json_errors) {
         print_json_error(err);
+        sl_free(cmd_error_excerpt);
+        cmd_error_excerpt = NULL;
         return;
     }
     fprintf(stderr, "sluice: error: %s\n", err->text[0] ? err->text : sl_code_text(err->code));
+    if (cmd_error_excerpt)
+        fprintf(stderr, "%s\n", cmd_error_excerpt);
+    sl_free(cmd_error_excerpt);
+    cmd_error_excerpt = NULL;
     if (err->hint[0])
         fprintf(stderr, "  hint: %s\n", err->hint);
 }
@@ -185,7 +193,7 @@ int main(int argc, char **argv)
     sl_log_sink(NULL, NULL);
     if (rc != SL_OK) {
         err.code = rc;
-        print_error(&err);
+        cmd_print_error(&err);
     }
     cmd_progress_clear();
     return sl_code_exit_status(rc);
