@@ -210,12 +210,72 @@ static void rolls_files_and_reads_paths_with_signs(void **state)
     sl_append_close(t);
 }
 
+/* A snapshot as another engine writes it that deletes the first row of the only file. */
+static void delete_first_row(struct sl_append *t)
+{
+    static const char vector[] = "\1\0\0\0\x16\x5e\x43\xf2\xd0\x3a\x30\0\0\1\0\0\0\0\0\0\0\x10\0\0\0\0\0\xe3\x30\x60\xd3";
+    struct sl_snapshot s;
+    struct sl_live_set live;
+    struct sl_buf bytes = SL_BUF_INIT;
+    sl_err err = SL_ERR_INIT;
+
+    assert_ok(sl_snapshot_latest(t, &s, &err), err);
+    assert_ok(sl_live_files(t, &s, NULL, &live, &err), err);
+    struct sl_dv_range range = {live.v[0]->file.file_name, 1, 22, 1};
+    struct sl_index_entry e = {.partition = live.v[0]->partition, .index_type = SL_LIT("DELETION_VECTORS"), .file_name = SL_LIT("index-x-0"),
+                               .file_size = 31, .row_count = 1, .dvs = &range, .ndvs = 1};
+    assert_ok(sl_index_manifest_encode(&e, 1, &bytes, &err), err);
+    assert_ok(sl_store_write_unique(t->store, SL_LIT("manifest/index-manifest-x-0"), sl_buf_view(&bytes), &err), err);
+    assert_ok(sl_store_mkdirs(t->store, SL_LIT("index"), &err), err);
+    assert_ok(sl_store_write_unique(t->store, SL_LIT("index/index-x-0"), (sl_str){vector, 31}, &err), err);
+    s.id++;
+    s.index_manifest = "index-manifest-x-0";
+    s.commit_kind = "OVERWRITE";
+    sl_buf_reset(&bytes);
+    assert_ok(sl_snapshot_encode(&s, &bytes, &err), err);
+    assert_ok(sl_store_put_new(t->store, SL_LIT("snapshot/snapshot-2"), sl_buf_view(&bytes), &err), err);
+    sl_live_release(&live);
+    sl_snapshot_release(&s);
+    sl_buf_release(&bytes);
+}
+
+static void applies_and_drops_deletion_vectors(void **state)
+{
+    struct sl_rewrite_result done;
+    struct sl_snapshot s;
+    sl_err err = SL_ERR_INIT;
+
+    (void)state;
+    make_table("dv", "v INT", NULL, NULL, 0);
+    struct sl_append *t = open_table("dv");
+    insert(t, conn, "SELECT 1 UNION ALL SELECT 1 UNION ALL SELECT 1");
+    delete_first_row(t);
+    assert_string_equal(read_table(t, conn, "count(*), sum(v)", ""), "2|2\n");
+    insert(t, conn, "SELECT 10");
+    assert_string_equal(read_table(t, conn, "count(*), sum(v)", ""), "3|12\n");
+    struct sl_rewrite_request ten = {.where_sql = SL_LIT("v = 10")};
+    assert_ok(sl_append_delete(t, conn, &ten, &done, &err), err);
+    assert_int_equal(done.files_added, 0);
+    assert_ok(sl_snapshot_latest(t, &s, &err), err);
+    assert_string_equal(s.index_manifest, "index-manifest-x-0");
+    sl_snapshot_release(&s);
+    struct sl_assignment set = {0, SL_LIT("v + 1")};
+    struct sl_rewrite_request update = {.where_sql = SL_LIT("v = 1"), .sets = &set, .nsets = 1};
+    assert_ok(sl_append_update(t, conn, &update, &done, &err), err);
+    assert_int_equal(done.rows_matched, 2);
+    assert_string_equal(read_table(t, conn, "count(*), sum(v)", ""), "2|4\n");
+    assert_ok(sl_snapshot_latest(t, &s, &err), err);
+    assert_null(s.index_manifest);
+    sl_snapshot_release(&s);
+    sl_append_close(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_and_reads_all_types), cmocka_unit_test(refuses_what_does_not_fit), cmocka_unit_test(partitions_and_prunes),
         cmocka_unit_test(updates_and_deletes), cmocka_unit_test(reads_through_schema_changes),
-        cmocka_unit_test(rolls_files_and_reads_paths_with_signs),
+        cmocka_unit_test(rolls_files_and_reads_paths_with_signs), cmocka_unit_test(applies_and_drops_deletion_vectors),
     };
     return cmocka_run_group_tests_name("rows", tests, open_all, close_all);
 }
