@@ -73,6 +73,20 @@ class Kill(sluice.Case):
         found = self.rows("SELECT count(*) AS n, count(DISTINCT a) AS d FROM t")[0]
         self.assertEqual(found, {"n": 6000, "d": 3000})
 
+    def test_failing_store_and_memory(self):
+        """The n-th step of the store, or the n-th allocation, fails: an error, and the next run makes up for it."""
+        path = self.write("x.ndjson", 0, 600)
+        done = 0
+        for variable, numbers in (("SLUICE_FAIL_STORE", range(1, 200)), ("SLUICE_FAIL_ALLOC", range(1, 20000))):
+            for n in sorted(self.random.sample(numbers, 120 if sluice.LONG else 12)):
+                args = ["ingest", "-w", self.warehouse, "-q", "t", path, "--identity", f"i{done}", "--commit-rows", "250"]
+                r = sluice.run(*args, env={variable: str(n)})
+                self.assertIn(r.status, (0, 7, 9, 11), f"{variable}={n}: {r!r}")
+                self.ok(*args)
+                done += 1
+                found = self.rows("SELECT count(*) AS n, count(DISTINCT a) AS d FROM t")[0]
+                self.assertEqual(found, {"n": 600 * done, "d": 600}, f"{variable}={n}: {r!r}")
+
     def test_followed_file(self):
         path = os.path.join(self.dir, "a.log")
         open(path, "w").close()
