@@ -113,7 +113,7 @@ class BadRows(IngestCase):
     def test_stop(self):
         self.table()
         r = self.ingest_fails(3, "t", self.write("x.ndjson", self.BAD))
-        self.assertIn("x.ndjson\", line 2, byte 27: column \"a\": \"1.5\" is not a whole number", r.err)
+        self.assertIn("x.ndjson\", line 2, byte 29: column \"a\": \"1.5\" is not a whole number", r.err)
         self.assertIn("--on-error", r.err)
         self.check(0)
 
