@@ -210,6 +210,79 @@ static void rolls_files_and_reads_paths_with_signs(void **state)
     sl_append_close(t);
 }
 
+static void folder_of_only_partition(const char *type, const char *value, bool legacy, const char *folder)
+{
+    static int counter;
+    struct sl_option option = {"partition.legacy-name", legacy ? "true" : "false"};
+    struct sl_entries all = {NULL, 0, 0};
+    sl_err err = SL_ERR_INIT;
+    char name[40], columns[100], select[200], expected[100];
+    bool found = false;
+
+    snprintf(name, sizeof name, "folder%d", counter++);
+    snprintf(columns, sizeof columns, "k %s, v INT", type);
+    make_table(name, columns, "k", &option, 1);
+    struct sl_append *t = open_table(name);
+    snprintf(select, sizeof select, "SELECT %s, 1", value);
+    insert(t, conn, select);
+    assert_ok(sl_store_list(t->store, SL_LIT(""), false, &all, &err), err);
+    for (size_t i = 0; i < all.n; i++)
+        found = found || strcmp(all.v[i].name, folder) == 0;
+    if (!found)
+        fail_msg("%s %s: no folder %s", type, value, folder);
+    sl_entries_release(&all);
+    snprintf(expected, sizeof expected, "1|true\n");
+    snprintf(select, sizeof select, "v, k IS NOT DISTINCT FROM %s", value);
+    assert_string_equal(read_table(t, conn, select, ""), expected);
+    sl_append_close(t);
+}
+
+static void names_folders_as_paimon_does(void **state)
+{
+    (void)state;
+    folder_of_only_partition("DATE", "DATE '2024-01-02'", true, "k=19724");
+    folder_of_only_partition("DATE", "DATE '2024-01-02'", false, "k=2024-01-02");
+    folder_of_only_partition("TIMESTAMP(3)", "TIMESTAMP '2024-01-02 03:04:00'", true, "k=2024-01-02T03%3A04");
+    folder_of_only_partition("TIMESTAMP", "TIMESTAMP '2024-01-02 03:04:00'", false, "k=2024-01-02 03%3A04%3A00.000000");
+    folder_of_only_partition("TIMESTAMP", "TIMESTAMP '1969-12-31 23:59:59.5'", true, "k=1969-12-31T23%3A59%3A59.500");
+    folder_of_only_partition("BOOLEAN", "true", true, "k=true");
+    folder_of_only_partition("BIGINT", "-5", true, "k=-5");
+    folder_of_only_partition("DECIMAL(20, 2)", "12.50", true, "k=12.50");
+    folder_of_only_partition("STRING", "'a=b/c d'", true, "k=a%3Db%2Fc d");
+    folder_of_only_partition("STRING", "NULL", true, "k=__DEFAULT_PARTITION__");
+}
+
+/* Tables that were moved over from Hive have files without the partition columns. */
+static void reads_files_without_partition_columns(void **state)
+{
+    struct sl_new_files files = SL_NEW_FILES_INIT;
+    struct sl_commit_result done;
+    struct sl_buf path = SL_BUF_INIT;
+    struct sl_stat st;
+    sl_err err = SL_ERR_INIT;
+    bool external;
+
+    (void)state;
+    make_table("hive", "k STRING, v INT", "k", NULL, 0);
+    struct sl_append *t = open_table("hive");
+    assert_ok(sl_append_write(t, conn, SL_LIT("SELECT 'a', 1 UNION ALL SELECT 'b', 2"), NULL, &files, &err), err);
+    for (size_t i = 0; i < files.n; i++) {
+        sl_buf_reset(&path);
+        assert_ok(sl_append_file_full(t, &files.v[i], &path, &err), err);
+        assert_ok(sl_conn_execf(conn, &err, "COPY (SELECT %zu::INT AS v) TO '%s'", i + 10, path.p), err);
+        sl_buf_reset(&path);
+        assert_ok(sl_append_file_path(t, &files.v[i], &path, &external, &err), err);
+        assert_ok(sl_store_stat(t->store, sl_buf_view(&path), &st, &err), err);
+        files.v[i].file.file_size = (int64_t)st.size;
+    }
+    struct sl_commit_request req = {.kind = "APPEND", .adds = files.v, .nadds = files.n};
+    assert_ok(sl_commit_publish(t, &req, &done, &err), err);
+    assert_string_equal(read_table(t, conn, "count(DISTINCT k), min(k), max(k), sum(v)", ""), "2|a|b|21\n");
+    sl_new_files_release(&files);
+    sl_buf_release(&path);
+    sl_append_close(t);
+}
+
 /* A snapshot as another engine writes it that deletes the first row of the only file. */
 static void delete_first_row(struct sl_append *t)
 {
@@ -276,6 +349,7 @@ int main(void)
         cmocka_unit_test(writes_and_reads_all_types), cmocka_unit_test(refuses_what_does_not_fit), cmocka_unit_test(partitions_and_prunes),
         cmocka_unit_test(updates_and_deletes), cmocka_unit_test(reads_through_schema_changes),
         cmocka_unit_test(rolls_files_and_reads_paths_with_signs), cmocka_unit_test(applies_and_drops_deletion_vectors),
+        cmocka_unit_test(names_folders_as_paimon_does), cmocka_unit_test(reads_files_without_partition_columns),
     };
     return cmocka_run_group_tests_name("rows", tests, open_all, close_all);
 }
