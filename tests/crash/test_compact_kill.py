@@ -69,7 +69,8 @@ class KillCase(sluice.Case):
         for point in points:
             self.fill(6)
             before = len(self.rows("SELECT * FROM t$files"))
-            sluice.run("compact", "-w", self.warehouse, "t", env={"SLUICE_FAILPOINT": f"{point}=exit"})
+            r = sluice.run("compact", "-w", self.warehouse, "t", env={"SLUICE_FAILPOINT": f"{point}=exit"})
+            self.assertNotEqual(r.status, 0, point)
             self.check()
             self.assertLessEqual(len(self.rows("SELECT * FROM t$files")), before, point)
         self.ok("compact", "-w", self.warehouse, "t", "--full")
@@ -80,7 +81,8 @@ class KillCase(sluice.Case):
             self.fill(6)
             plan = self.ok("compact", "-w", self.warehouse, "t", "--plan", "-").out
             work = self.ok("compact", "--work", stdin=plan).out
-            sluice.run("compact", "--apply", "-", stdin=work, env={"SLUICE_FAILPOINT": f"{point}=exit"})
+            r = sluice.run("compact", "--apply", "-", stdin=work, env={"SLUICE_FAILPOINT": f"{point}=exit"})
+            self.assertNotEqual(r.status, 0, point)
             r = self.ok("compact", "--apply", "-", "--json", stdin=work).json()
             self.assertEqual(r["tasksDone"] + r["tasksKnown"], len(plan.splitlines()), point)
             self.assertEqual(r["tasksAgain"], 0, point)
