@@ -311,7 +311,7 @@ def memory(b):
     r, pid = feed()
     steps = []
     with os.fdopen(r, "rb") as pipe:
-        steps.append(("ingest", b.peak([b.sluice, "ingest", "-w", warehouse, "t", "-", "--format", "ndjson", "--memory", limit, "--commit-rows", "8"],
+        steps.append(("ingest", b.peak([b.sluice, "ingest", "-w", warehouse, "t", "-", "--format", "ndjson", "--memory", limit, "--commit-rows", str(rows // 4)],
                                        stdin=pipe)))
     os.waitpid(pid, 0)
     steps.append(("compaction", b.peak([b.sluice, "compact", "-w", warehouse, "t", "--full", "--memory", limit])))
