@@ -9,7 +9,7 @@ enum { SLICES_MAX = 500 };
 
 struct load {
     struct sl_run *run;
-    struct sl_buf sql;      /* the SELECT of the commit under way: slices joined by UNION ALL */
+    struct sl_buf sql;      /* the source of the commit under way: slices joined by UNION ALL, in parentheses */
     size_t slices;
     uint64_t rows, bytes;   /* of them */
     int64_t begun_nanos;
@@ -87,7 +87,7 @@ static void add_slice(struct load *l, const struct sl_parquet_info *info, uint64
 {
     struct sl_run *r = l->run;
 
-    sl_buf_addc(&l->sql, l->slices++ ? " UNION ALL SELECT " : "SELECT ");
+    sl_buf_addc(&l->sql, l->slices++ ? " UNION ALL SELECT " : "(SELECT ");
     for (size_t i = 0; i < r->nfields; i++) {
         sl_buf_addc(&l->sql, i ? ", " : "");
         if (has_node(info, r->fields[i].name)) {
@@ -112,20 +112,22 @@ static int commit(struct load *l, sl_err *err)
 {
     struct sl_run *r = l->run;
     struct sl_new_files files = SL_NEW_FILES_INIT;
-    struct sl_buf position = SL_BUF_INIT;
+    struct sl_buf position = SL_BUF_INIT, sql = SL_BUF_INIT;
     struct sl_engine *engine;
     struct sl_conn *conn = NULL;
     int rc = SL_OK;
 
     if (l->slices == 0)
         return SL_OK;
+    sl_buf_ch(&l->sql, ')');
     SL_GO(sl_buf_ok(&l->sql, err));
+    SL_GO(sl_run_query(r, sl_buf_view(&l->sql), &sql, err));
     SL_GO(sl_env_engine(r->env, &engine, err));
     SL_GO(sl_conn_open(engine, &conn, err));
     if (r->o.dry_run) {
-        SL_GO(sl_append_write_check(r->table, conn, sl_buf_view(&l->sql), err));
+        SL_GO(sl_append_write_check(r->table, conn, sl_buf_view(&sql), err));
     } else {
-        SL_GO(sl_append_write(r->table, conn, sl_buf_view(&l->sql), NULL, &files, err));
+        SL_GO(sl_append_write(r->table, conn, sl_buf_view(&sql), NULL, &files, err));
         SL_GO(sl_source_position(r->source, l->offset, l->total, &position, err));
         pthread_mutex_lock(&r->publish);
         rc = sl_run_commit(r, &files, sl_buf_view(&position), err);
@@ -143,6 +145,7 @@ done:
     sl_conn_close(conn);
     sl_new_files_release(&files);
     sl_buf_release(&position);
+    sl_buf_release(&sql);
     return rc;
 }
 
@@ -193,8 +196,6 @@ int sl_run_parquet(struct sl_run *r, sl_err *err)
         return sl_err_set(err, SL_EUNSUPPORTED, "Parquet from standard input, or from a file that grows, is not supported");
     if (!r->table)
         return SL_OK; /* a dry run that would make it: the columns are the file's */
-    if (r->o.query.n)
-        return sl_err_set(err, SL_EUNSUPPORTED, "a query over Parquet input is not supported");
     while (!sl_run_stopping(r)) {
         SL_GO(sl_source_next(r->source, l.offset, l.total, &state, err));
         if (state == SL_SOURCE_END)

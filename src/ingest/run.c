@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ingest/run_priv.h"
 #include "ingest/beside.h"
+#include "ingest/run_priv.h"
 
 #define DEFAULT_OP_FIELD "_row_kind"
 enum { SNAPSHOTS_MAX = 1000, SHOW_MILLIS = 100, WRITERS_MAX = 32 };
@@ -89,6 +89,19 @@ void sl_run_tick(void *user, bool waiting)
 }
 
 /* ---- committing ---- */
+
+int sl_run_query(const struct sl_run *r, sl_str source, struct sl_buf *out, sl_err *err)
+{
+    const sl_str query = r->o.query.n ? r->o.query : SL_LIT("SELECT * FROM $source");
+    const ptrdiff_t at = sl_str_find(query, SL_LIT("$source"));
+
+    if (at < 0)
+        return sl_err_set(err, SL_EUSAGE, "the query does not read $source");
+    sl_buf_add(out, sl_str_sub(query, 0, (size_t)at));
+    sl_buf_add(out, source);
+    sl_buf_add(out, sl_str_sub(query, (size_t)at + strlen("$source"), query.n));
+    return sl_buf_ok(out, err);
+}
 
 static int note_commit(struct sl_run *r, const struct sl_new_files *files, const struct sl_commit_result *done, sl_err *err)
 {

@@ -46,6 +46,8 @@ struct sl_run {
 /* ---- run.c ---- */
 void sl_run_tick(void *run, bool waiting); /* shows the progress now and then */
 bool sl_run_stopping(const struct sl_run *r);
+/* The SELECT that gives the table's columns, SOURCE being what can stand behind FROM; appended. */
+int sl_run_query(const struct sl_run *r, sl_str source, struct sl_buf *out, sl_err *err) SL_WUR;
 /* Commit FILES with the position whose members are POSITION; updates counts. Files are discarded on failure, released by the caller. */
 int sl_run_commit(struct sl_run *r, struct sl_new_files *files, sl_str position, sl_err *err) SL_WUR;
 

@@ -1,6 +1,4 @@
 /* text.c - loads NDJSON and CSV: segments of the input through the engine into files, each one commit. */
-#include <string.h>
-
 #include "engine/rows.h"
 #include "base/mem.h"
 #include "ingest/run_priv.h"
@@ -44,25 +42,6 @@ static int fill(void *self, void *local, struct sl_batch *out, sl_err *err)
     return rc;
 }
 
-/* "SELECT * FROM sluice_rows(7)", or the statement's own SELECT over it. */
-static int select_text(const struct sl_run *r, uint64_t id, struct sl_buf *out, sl_err *err)
-{
-    sl_str rest = r->o.query;
-    ptrdiff_t at;
-
-    if (rest.n == 0) {
-        sl_buf_printf(out, "SELECT * FROM sluice_rows(%llu)", (unsigned long long)id);
-        return sl_buf_ok(out, err);
-    }
-    at = sl_str_find(rest, SL_LIT("$source"));
-    if (at < 0)
-        return sl_err_set(err, SL_EUSAGE, "the query does not read $source");
-    sl_buf_add(out, sl_str_sub(rest, 0, (size_t)at));
-    sl_buf_printf(out, "sluice_rows(%llu)", (unsigned long long)id);
-    sl_buf_add(out, sl_str_sub(rest, (size_t)at + strlen("$source"), rest.n));
-    return sl_buf_ok(out, err);
-}
-
 /* ---- one segment ---- */
 
 static int write_segment(struct writer *w, struct sl_new_files *files, sl_err *err)
@@ -74,7 +53,7 @@ static int write_segment(struct writer *w, struct sl_new_files *files, sl_err *e
     struct sl_write_opts opts = {.trusted = r->o.query.n == 0};
     struct sl_engine *engine;
     struct sl_conn *conn = NULL;
-    struct sl_buf sql = SL_BUF_INIT;
+    struct sl_buf sql = SL_BUF_INIT, source = SL_BUF_INIT;
     uint64_t id = 0;
     bool registered = false;
     int rc = SL_OK;
@@ -84,13 +63,16 @@ static int write_segment(struct writer *w, struct sl_new_files *files, sl_err *e
     SL_GO(sl_conn_open(engine, &conn, err));
     SL_GO(sl_rows_register(engine, &rows, &id, err));
     registered = true;
-    SL_GO(select_text(r, id, &sql, err));
+    sl_buf_printf(&source, "sluice_rows(%llu)", (unsigned long long)id);
+    SL_GO(sl_buf_ok(&source, err));
+    SL_GO(sl_run_query(r, sl_buf_view(&source), &sql, err));
     rc = sl_append_write(r->table, conn, sl_buf_view(&sql), &opts, files, err);
 done:
     if (registered)
         sl_rows_unregister(engine, id);
     sl_conn_close(conn);
     sl_buf_release(&sql);
+    sl_buf_release(&source);
     return rc;
 }
 
