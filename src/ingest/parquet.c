@@ -196,6 +196,8 @@ int sl_run_parquet(struct sl_run *r, sl_err *err)
         return sl_err_set(err, SL_EUNSUPPORTED, "Parquet from standard input, or from a file that grows, is not supported");
     if (!r->table)
         return SL_OK; /* a dry run that would make it: the columns are the file's */
+    if (r->o.on_error != SL_INGEST_STOP)
+        return sl_err_set(err, SL_EUNSUPPORTED, "leaving out bad rows of Parquet files is not supported: only --on-error stop");
     while (!sl_run_stopping(r)) {
         SL_GO(sl_source_next(r->source, l.offset, l.total, &state, err));
         if (state == SL_SOURCE_END)

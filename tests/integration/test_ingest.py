@@ -92,6 +92,7 @@ class Formats(IngestCase):
         self.assertIn("p3.parquet", self.fails(7, "ingest", "-w", self.warehouse, "-q", "t", self.path("p3.parquet")).err)
         self.sql(f"COPY (SELECT 'no number' AS a) TO '{self.path('p4.parquet')}' (FORMAT parquet)")
         self.ingest_fails(3, "t", self.path("p4.parquet"))
+        self.ingest_fails(8, "t", self.path("p4.parquet"), "--on-error", "skip")
         self.check(1300)
 
     def test_last_line_without_an_end_and_byte_order_mark(self):
