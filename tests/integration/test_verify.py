@@ -13,12 +13,17 @@ from sluice import Case, FIXTURES
 DAY = 86400
 
 
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
 class Verify(Case):
     def setUp(self):
         super().setUp()
         self.sql("CREATE TABLE t (k INT, v STRING, d DECIMAL(20, 2), ts TIMESTAMP(3), f DOUBLE, b BYTES, l ARRAY<INT>, p STRING)"
                  " PARTITIONED BY (p)")
-        self.sql("INSERT INTO t SELECT i, 'value ' || i, i / 7, TIMESTAMP '2024-01-01' + INTERVAL (i) MINUTE, i * 1.5, "
+        self.sql("INSERT INTO t SELECT i, 'value ' || i, i + 0.25, TIMESTAMP '2024-01-01' + INTERVAL (i) MINUTE, i * 1.5, "
                  "encode('b' || i), [i, NULL], CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END FROM range(1000) r(i)")
         self.sql("INSERT INTO t VALUES (NULL, NULL, NULL, NULL, 'NaN', NULL, NULL, NULL)")
         self.sql("DELETE FROM t WHERE k = 5")
@@ -89,6 +94,8 @@ class Sound(Verify):
         if not os.path.isdir(root):
             self.skipTest("no fixtures")
         for table in sorted(glob.glob(os.path.join(root, "*.db/*/"))):
+            if not os.path.isdir(os.path.join(table, "schema")):
+                continue
             with self.subTest(table=os.path.basename(table.rstrip("/"))):
                 r = sluice.run("verify", "--deep", "--json", table)
                 if "data_evolution" in table:
@@ -141,7 +148,7 @@ class Damage(Verify):
     def test_flipped_bytes_in_data(self):
         """Not every flipped bit of a column can be noticed, but none may crash, and pages that do not decode are found."""
         path = self.path("p=b/**/*.parquet")
-        good = open(path, "rb").read()
+        good = read(path)
         r = random.Random(sluice.SEED)
         noticed = 0
         for _ in range(8):
@@ -166,7 +173,7 @@ class Damage(Verify):
 
     def test_flipped_manifest(self):
         path = self.manifest_of(1)
-        good = open(path, "rb").read()
+        good = read(path)
         r = random.Random(sluice.SEED)
         for _ in range(12):
             bad = bytearray(good)
@@ -346,7 +353,7 @@ class Inspect(Verify):
         out = os.path.join(self.dir, "damaged")
         os.makedirs(out)
         for victim in victims:
-            good = open(victim, "rb").read()
+            good = read(victim)
             for i in range(6):
                 bad = bytearray(good)
                 if i % 3 == 0:
