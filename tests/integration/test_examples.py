@@ -27,7 +27,7 @@ class Examples(Case):
         out = self.example("read_table", self.warehouse, "SELECT sensor, value FROM readings ORDER BY sensor")
         self.assertEqual(out, "sensor\tvalue\na\t1.5\nb\t0.0\n")
         out = self.example("upkeep", self.warehouse, "readings")
-        self.assertIn("sound: 2 files with 2 rows", out)
+        self.assertIn("sound: 3 files with 3 rows", out)
 
     def test_errors(self):
         self.example("read_table", self.warehouse, "SELECT * FROM nothing", status=4)
