@@ -1,7 +1,7 @@
 /* parse_table.c - CREATE and ALTER. */
 #include "sql/parse.h"
 
-#include <string.h>
+#include <stdio.h>
 
 /* ---- columns ---- */
 
@@ -204,9 +204,9 @@ int sl_p_create(struct sl_parser *p)
     }
     if (sl_p_is(p, 0, "TEMPORARY") || sl_p_is(p, 0, "TEMP") || sl_p_is(p, 0, "VIEW") || sl_p_is(p, 0, "OR") ||
         sl_p_is(p, 0, "FUNCTION") || sl_p_is(p, 0, "CATALOG") || sl_p_is(p, 0, "INDEX") || sl_p_is(p, 0, "MACRO")) {
-        char what[60] = "CREATE ";
+        char what[60];
 
-        strncat(what, p->t->v[p->i].text.p, p->t->v[p->i].text.n < 40 ? p->t->v[p->i].text.n : 40);
+        snprintf(what, sizeof what, "CREATE %.*s", (int)p->t->v[p->i].text.n, p->t->v[p->i].text.p);
         return sl_p_unsupported(p, sl_p_at(p), what);
     }
     return sl_p_wants(p, "TABLE or DATABASE");

@@ -185,6 +185,8 @@ static int stream_files(struct sl_exec *x, struct sl_append *t, struct sl_query 
     x->done.rows = report.rows;
     x->done.snapshot = report.nsnapshots > 0 ? report.snapshots[report.nsnapshots - 1] : 0;
     sl_ingest_report_release(&report);
+    if (rc == SL_ECANCELLED) /* the ordinary end of a stream */
+        rc = SL_OK;
 done:
     sl_buf_release(&query);
     sl_buf_release(&type);

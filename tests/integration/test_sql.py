@@ -1,9 +1,14 @@
 """Statements of SQL through the program: what they answer, and where errors point."""
 import json
 import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
 import unittest
 
-import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import sluice
 
@@ -269,6 +274,123 @@ class Queries(Sql):
         self.assertEqual(self.rows("SET 'a.b' = 'c'; SET"), [{"key": "a.b", "value": "c"}])
         self.assertEqual(self.value("SET threads = 1; SELECT current_setting('threads')"), 1)
         self.points_at(3, "SET 'sluice.prune' = 'maybe'", "'maybe'")
+
+
+class Sources(Sql):
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w") as f:
+            f.write(text)
+        return os.path.join(self.dir, name)
+
+    def test_json_and_csv(self):
+        path = self.write("a.ndjson", '{"i":9007199254740993,"m":1.50,"t":"2024-01-02 03:04:05","r":{"x":[1,null]}}\n{"i":2}\n')
+        self.sql("CREATE TABLE j (i BIGINT, m DECIMAL(5, 2), t TIMESTAMP, r ROW<x ARRAY<INT>>) WITH ('connector' = 'filesystem', "
+                 "'format' = 'json', 'path' = '%s')" % path)
+        self.assertEqual(self.rows("SELECT * FROM j"), [{"i": 9007199254740993, "m": 1.5, "t": "2024-01-02 03:04:05", "r": {"x": [1, None]}},
+                                                        {"i": 2, "m": None, "t": None, "r": None}])
+        self.assertEqual(self.value("SELECT count(*) FROM j a, j b"), 4)
+        self.assertEqual(self.value("WITH x AS NOT MATERIALIZED (FROM j) SELECT count(*) FROM x a, x b"), 4)
+        self.write("a.ndjson", '{"i":1}\n{"i":1.5}\n')
+        self.assertIn("a.ndjson", self.error(3, "SELECT count(*) FROM j WHERE i > 0")["error"])
+        path = self.write("b.csv", '1;"x;y";\n2;;3.5\n')
+        self.sql("CREATE TABLE c (i INT, s STRING, d DOUBLE) WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '%s', "
+                 "'csv.field-delimiter' = ';')" % path)
+        self.assertEqual(self.rows("SELECT * FROM c"), [{"i": 1, "s": "x;y", "d": None}, {"i": 2, "s": None, "d": 3.5}])
+        self.error(8, "UPDATE c SET i = 1")
+        self.error(5, "CREATE TABLE c (i INT)")
+        self.assertIn("'connector' = 'filesystem'", self.value("SHOW CREATE TABLE c"))
+
+    def stream(self, statement, until):
+        """Runs a streaming INSERT until the query UNTIL is true, then interrupts it."""
+        p = sluice.start("sql", "-w", self.warehouse, "-e", "SET 'pipeline.name' = 'p'; SET 'execution.checkpointing.interval' = '300ms'; " + statement,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        end = time.monotonic() + 40
+        try:
+            while not self.value(until):
+                self.assertIsNone(p.poll(), "ended early")
+                self.assertLess(time.monotonic(), end, "too slow")
+                time.sleep(0.2)
+        finally:
+            p.send_signal(signal.SIGINT)
+            out = p.communicate(timeout=40)[0].decode()
+        self.assertEqual(p.returncode, 0, out)
+
+    def test_stream_of_made_up_rows(self):
+        self.sql("CREATE TABLE g (i BIGINT, s STRING) WITH ('connector' = 'datagen', 'rows-per-second' = '1000'); CREATE TABLE t (n BIGINT)")
+        self.assertIn("never ends", self.error(8, "SELECT * FROM g")["error"])
+        self.assertIn("pipeline.name", self.error(3, "INSERT INTO t SELECT i FROM g")["hint"])
+        for bad in ("max(i)", "row_number() OVER ()", "(SELECT 1)"):
+            self.error(8, "SET 'pipeline.name' = 'p'; INSERT INTO t SELECT %s FROM g" % bad)
+        for bad in ("SELECT DISTINCT i FROM g", "SELECT i FROM g ORDER BY i", "SELECT i FROM g GROUP BY i", "SELECT a.i FROM g a, t"):
+            self.error(8, "SET 'pipeline.name' = 'p'; INSERT INTO t " + bad)
+        self.stream("INSERT INTO t SELECT length(s) FROM g", "SELECT count(*) >= 600 FROM t")
+        before = self.value("SELECT count(*) FROM t")
+        self.assertEqual(before % 300, 0)
+        self.stream("INSERT INTO t SELECT length(s) FROM g", "SELECT count(*) > %d FROM t" % before)
+        identifiers = self.column("SELECT commit_identifier FROM t$snapshots ORDER BY snapshot_id")
+        self.assertEqual(identifiers, [300 * (i + 1) for i in range(len(identifiers))])
+
+    def test_stream_of_files(self):
+        os.makedirs(self.dir + "/in")
+        self.write("in/a.ndjson", '{"i":1,"s":"x"}\n')
+        self.sql("CREATE TABLE f (i BIGINT, s STRING) WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '%s/in', "
+                 "'source.monitor-interval' = '1s'); CREATE TABLE t (s STRING, i BIGINT)" % self.dir)
+        insert = "INSERT INTO t (i, s) SELECT i + 1, upper(s) FROM f WHERE i < 100"
+        self.stream(insert, "SELECT count(*) = 1 FROM t")
+        self.write("in/b.ndjson", '{"i":2,"s":"y"}\n{"i":200,"s":"z"}\n')
+        self.stream(insert, "SELECT count(*) = 2 FROM t")
+        self.assertEqual(self.rows("SELECT * FROM t ORDER BY i"), [{"s": "X", "i": 2}, {"s": "Y", "i": 3}])
+
+
+class Shell(sluice.Case):
+    """The interactive shell on a terminal of its own."""
+
+    def test_typing(self):
+        self.sql("CREATE TABLE wonderful (a INT)")
+        pid, fd = pty.fork()
+        if pid == 0:
+            # A library for editing lines keeps some of its memory to the end.
+            env = dict(os.environ, HOME=self.dir, TERM="xterm", ASAN_OPTIONS="detect_leaks=0")
+            os.execve(sluice.BIN, [sluice.BIN, "sql", "-w", self.warehouse], env)
+
+        def expect(text, seconds=30):
+            seen, end = b"", time.monotonic() + seconds
+            while text not in seen:
+                self.assertLess(time.monotonic(), end, (text, seen))
+                if select.select([fd], [], [], 0.2)[0]:
+                    try:
+                        seen += os.read(fd, 65536)
+                    except OSError:
+                        self.fail("the shell ended: %r" % seen)
+            return seen
+
+        def send(text):
+            os.write(fd, text)
+
+        expect(b"sluice> ")
+        send(b"select 40\n")
+        expect(b"...> ")
+        send(b"+ 2 as answer;\n")
+        expect(b"42")
+        send(b"select count(*) from wonder\t")
+        expect(b"ful ")
+        send(b";\n")
+        expect(b"(1 row")
+        send(b"select nope;\n")
+        expect(b"error")
+        send(b"select 1 from\x03")
+        expect(b"sluice> ")
+        send(b"select count(*) from range(10000000000) a, range(1000) b;\n")
+        time.sleep(1.5)
+        send(b"\x03")
+        expect(b"interrupted")
+        send(b"select 'still ' || 'here';\n")
+        expect(b"still here")
+        send(b".quit\n")
+        os.waitpid(pid, 0)
+        os.close(fd)
+        with open(self.dir + "/.sluice_history") as f:
+            self.assertIn("answer", f.read())
 
 
 class Pruning(Sql):
