@@ -292,12 +292,13 @@ class Positions(IngestCase):
         p = sluice.start("ingest", "-w", self.warehouse, "-q", "t", "--identity", "one", stdin=read)
         os.close(read)
         try:
+            # Tried too early, the second one would have the lock.
+            lock = os.path.join(self.warehouse, "default.db/t/.sluice/identity/one.lock")
             deadline = time.monotonic() + 20
-            while True:
-                r = sluice.run("ingest", "-w", self.warehouse, "-q", "t", "--identity", "one", stdin="")
-                if r.status == 12 or time.monotonic() > deadline:
-                    break
-                time.sleep(0.1)
+            while not os.path.exists(lock) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.2)
+            r = sluice.run("ingest", "-w", self.warehouse, "-q", "t", "--identity", "one", stdin="")
             self.assertEqual(r.status, 12, r)
             self.assertIn('"one"', r.err)
             self.assertEqual(sluice.run("ingest", "-w", self.warehouse, "-q", "t", "--identity", "two", stdin="").status, 0)
