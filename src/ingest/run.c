@@ -65,7 +65,7 @@ static void give_back_memory(void *user)
 {
     struct sl_run *r = user;
 
-    if (atomic_load(&r->at_work) == 0 && !r->o.compact)
+    if (atomic_load(&r->at_work) == 0 && !r->beside)
         sl_env_trim(r->env);
 }
 
@@ -360,6 +360,14 @@ static int load(struct sl_run *r, sl_err *err)
     return r->o.dry_run ? sl_run_text_dry(r, err) : sl_run_text(r, err);
 }
 
+/* Asked for, or a table whose writers are told to compact. */
+static bool wants_compaction(const struct sl_run *r)
+{
+    const char *write_only = r->table ? sl_schema_option(r->table->schema, "write-only") : NULL;
+
+    return !r->o.dry_run && (r->o.compact || (write_only && sl_str_ieqc(sl_str_c(write_only), "false")));
+}
+
 static int run(struct sl_run *r, sl_err *err)
 {
     int rc;
@@ -370,7 +378,7 @@ static int run(struct sl_run *r, sl_err *err)
     SL_TRY(open_table(r, err));
     SL_TRY(choose_columns(r, err));
     SL_TRY(take_identity(r, err));
-    if (r->o.compact && !r->o.dry_run)
+    if (wants_compaction(r))
         SL_TRY(sl_beside_start(r->env, r->o.table, &r->commits, &r->beside, err));
     rc = load(r, err);
     sl_beside_stop(r->beside, rc == SL_OK && !sl_run_stopping(r));

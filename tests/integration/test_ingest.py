@@ -2,9 +2,12 @@
 import base64
 import json
 import os
+import re
 import signal
+import subprocess
 import time
 import unittest
+import urllib.request
 
 import sluice
 
@@ -210,6 +213,39 @@ class Commits(IngestCase):
             os.close(write)
         self.assertEqual(p.wait(20), 0)
         self.check(2)
+
+    def test_compaction_beside(self):
+        self.table()
+        r = self.ingest_json("t", "--commit-rows", "100", "--compact", self.write("x.ndjson", text(0, 6000)))
+        self.assertEqual(r["commits"], 60)
+        self.assertLess(self.rows("SELECT count(*) AS n FROM t$files")[0]["n"], 60)
+        self.check(6000)
+        self.sql("CREATE TABLE u (a BIGINT) WITH ('write-mode' = 'table', 'write-only' = 'false')")
+        self.ingest("u", "--commit-rows", "100", self.path("x.ndjson"))
+        self.assertLess(self.rows("SELECT count(*) AS n FROM u$files")[0]["n"], 60)
+
+    def test_metrics(self):
+        self.table()
+        read, write = os.pipe()
+        p = sluice.start("ingest", "-w", self.warehouse, "-q", "t", "--metrics", "127.0.0.1:0", "--commit-interval", "200ms", stdin=read,
+                         stderr=subprocess.PIPE, text=True)
+        os.close(read)
+        try:
+            address = re.search(r"127\.0\.0\.1:\d+", p.stderr.readline()).group()
+            os.write(write, text(0, 7).encode())
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline:
+                with urllib.request.urlopen(f"http://{address}/metrics") as page:
+                    found = dict(x.split() for x in page.read().decode().splitlines() if not x.startswith("#"))
+                if found["sluice_ingest_rows_total"] == "7":
+                    break
+                time.sleep(0.1)
+            self.assertEqual(found["sluice_ingest_rows_total"], "7")
+            self.assertEqual(found["sluice_ingest_bytes_total"], str(len(text(0, 7))))
+        finally:
+            os.close(write)
+            self.assertEqual(p.wait(20), 0)
+            p.stderr.close()
 
     def test_create(self):
         r = self.ingest_json("made", "--create", "--partition-by", "k",
