@@ -14,6 +14,7 @@ enum {
 
 struct column {
     char *name, *type;
+    char *key;              /* the name as a JSON string; sl_free */
     bool number, boolean, nested;
     size_t width;
 };
@@ -101,6 +102,7 @@ static void clear(struct cmd_result *r)
     for (size_t i = 0; i < r->ncolumns; i++) {
         free(r->columns[i].name);
         free(r->columns[i].type);
+        sl_free(r->columns[i].key);
     }
     free(r->columns);
     r->columns = NULL;
@@ -271,7 +273,7 @@ static void print_json_row(struct cmd_result *r, const sl_str *cells, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (i)
             fputc(',', r->out);
-        cmd_print_json_string(r->out, r->columns[i].name);
+        fputs(r->columns[i].key, r->out);
         fputc(':', r->out);
         print_json_value(r->out, &r->columns[i], cells[i]);
     }
@@ -293,7 +295,8 @@ static int on_columns(void *user, const struct sl_sql_column *columns, size_t n,
     for (size_t i = 0; i < n; i++) {
         r->columns[i].name = copy(columns[i].name, strlen(columns[i].name));
         r->columns[i].type = copy(columns[i].type, strlen(columns[i].type));
-        if (!r->columns[i].name || !r->columns[i].type)
+        r->columns[i].key = sl_json_quote((sl_str){columns[i].name, strlen(columns[i].name)});
+        if (!r->columns[i].name || !r->columns[i].type || !r->columns[i].key)
             return no_memory(err);
         classify(&r->columns[i]);
     }

@@ -15,7 +15,8 @@ int sl_json_parse(sl_str text, json_t **out, sl_err *err)
                       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
     if (*out)
         return SL_OK;
-    if (json_error_code(&e) == json_error_out_of_memory)
+    /* Without a place it is no error of the text. */
+    if (json_error_code(&e) == json_error_out_of_memory || e.line < 0)
         return sl_err_nomem(err);
     return sl_err_set(err, SL_ECORRUPT, "invalid JSON at line %d, column %d: %s", e.line, e.column, e.text);
 }

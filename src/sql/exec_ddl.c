@@ -36,6 +36,22 @@ static int refuse_primary_key(const struct sl_statement *st, sl_err *err)
     return sl_sql_at(SL_EUNSUPPORTED, st->primary_key_at, err);
 }
 
+/* Queries could not name such columns, since DuckDB folds case. Tables of other engines may have them. */
+static int refuse_same_names(const struct sl_statement *st, sl_err *err)
+{
+    for (size_t i = 0; i < st->fields.n; i++) {
+        for (size_t k = i + 1; k < st->fields.n; k++) {
+            if (!sl_str_ieqc(sl_str_c(st->fields.v[i].name), st->fields.v[k].name) ||
+                strcmp(st->fields.v[i].name, st->fields.v[k].name) == 0) /* which the catalog refuses */
+                continue;
+            sl_err_set(err, SL_EUNSUPPORTED, "the columns \"%s\" and \"%s\" differ in case alone, so queries could not name them",
+                       st->fields.v[i].name, st->fields.v[k].name);
+            return sl_sql_at(SL_EUNSUPPORTED, st->name.from, err);
+        }
+    }
+    return SL_OK;
+}
+
 /* ---- CREATE TABLE ... AS ---- */
 
 static int fields_of_query(struct sl_exec *r, struct sl_query *q, sl_err *err)
@@ -130,6 +146,7 @@ static int create_table(struct sl_exec *r, sl_err *err)
         return sl_sql_at(SL_EUNSUPPORTED, r->st->name.from, err);
     }
     SL_TRY(refuse_primary_key(r->st, err));
+    SL_TRY(refuse_same_names(r->st, err));
     const bool source = sl_source_is(r->st);
     if (sl_source_exists(r->s, db, r->st->name.table) || (source && sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table))) {
         if (r->st->if_not_exists)

@@ -203,6 +203,31 @@ static int unused_travel(const struct sl_query *q, sl_err *err)
     return SL_OK;
 }
 
+/* DuckDB tells no names apart that differ in case alone: a statement that names such a column is refused, others go on. */
+static int refuse_ambiguous(const struct sl_query *q, const struct sl_sql_text *plain, const struct sl_schema *s, sl_err *err)
+{
+    for (size_t i = 0; i < s->nfields; i++) {
+        for (size_t k = i + 1; k < s->nfields; k++) {
+            size_t at;
+
+            if (!sl_str_ieqc(sl_str_c(s->fields[i].name), s->fields[k].name) || !sl_tree_names_column(q->tree, s->fields[i].name, &at))
+                continue;
+            sl_err_set(err, SL_EUNSUPPORTED, "the columns \"%s\" and \"%s\" differ in case alone, so a query can not name one of them",
+                       s->fields[i].name, s->fields[k].name);
+            sl_err_hint(err, "ALTER TABLE ... RENAME COLUMN gives one of them another name");
+            return sl_sql_at(SL_EUNSUPPORTED, sl_sql_origin(plain, at), err);
+        }
+    }
+    return SL_OK;
+}
+
+static int check_columns(const struct sl_query *q, const struct sl_sql_text *plain, sl_err *err)
+{
+    for (size_t i = 0; i < q->tables.n; i++)
+        SL_TRY(refuse_ambiguous(q, plain, q->tables.v[i]->schema, err));
+    return q->target ? refuse_ambiguous(q, plain, q->target->schema, err) : SL_OK;
+}
+
 static int find_names(struct sl_query *q, sl_err *err)
 {
     struct sl_sql_text plain = SL_SQL_TEXT_INIT;
@@ -215,6 +240,7 @@ static int find_names(struct sl_query *q, sl_err *err)
     for (size_t i = 0; i < names.tables.n; i++)
         SL_GO(find_name(q, &plain, &names.tables.v[i], err));
     SL_GO(unused_travel(q, err));
+    SL_GO(check_columns(q, &plain, err));
     shorten_columns(q, &plain, &names);
 done:
     sl_tree_names_release(&names);

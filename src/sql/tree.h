@@ -28,6 +28,9 @@ struct sl_tree_names {
 int sl_tree_names(const json_t *tree, struct sl_tree_names *out, sl_err *err) SL_WUR;
 void sl_tree_names_release(struct sl_tree_names *n);
 
+/* Is a column called NAME, in any case, named anywhere in the tree? *AT is where in the SQL. */
+bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at);
+
 /* Does the expression use nothing but constants, comparisons and the columns NAMES? */
 bool sl_tree_only_columns(const json_t *expr, const char *const *names, size_t n);
 const json_t *sl_tree_where(const json_t *tree); /* NULL if it has none */

@@ -111,6 +111,14 @@ class Definition(Sql):
         self.sql("CREATE TABLE t AS SELECT i AS a, 'v' || i AS b FROM range(3) r(i)")
         self.assertEqual(self.rows("FROM t ORDER BY a"), [{"a": i, "b": "v%d" % i} for i in range(3)])
 
+    def test_names_that_differ_in_case(self):
+        self.error(8, "CREATE TABLE t (a INT, A INT)")
+        self.sql("CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 2); ALTER TABLE t RENAME COLUMN b TO A")
+        self.points_at(8, "SELECT max(A) FROM t", "A")
+        self.points_at(8, "DELETE FROM t WHERE a = 1", "a")
+        self.sql("ALTER TABLE t RENAME COLUMN A TO c")
+        self.assertEqual(self.rows("SELECT A, C FROM t"), [{"a": 1, "c": 2}])
+
     def test_primary_key(self):
         for text in ("CREATE TABLE t (a INT, PRIMARY KEY (a) NOT ENFORCED)", "CREATE TABLE t (a INT PRIMARY KEY)"):
             e = self.points_at(8, text, "PRIMARY")
