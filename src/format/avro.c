@@ -1,414 +1,96 @@
-/* avro.c - Avro object container files. */
+/* avro.c - object container files. */
 #include "format/avro.h"
 
-#include <limits.h>
 #include <snappy-c.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "base/sys.h"
+#include "format/avro_value.h"
 
-enum { DEPTH_MAX = 64, EXPANSION_MAX = 2000, BLOCK_BYTES_MAX = 1 << 30, SYNC_BYTES = 16 };
+#define PLAIN_MAX ((size_t)1 << 30)
+#define MAGIC ((sl_str){"Obj\1", 4})
 
-/* ---- schemas ---- */
-
-struct parsing {
-    struct sl_arena *a;
-    struct sl_map *named; /* full or short name -> schema */
-    int depth;
+struct meta {
+    sl_str key, value;
 };
-
-static int parse_schema(struct parsing *p, const json_t *j, const struct sl_avro_schema **out, sl_err *err);
-
-static int primitive(const char *name)
-{
-    static const char *const names[] = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static int remember(struct parsing *p, const json_t *j, struct sl_avro_schema *s, sl_err *err)
-{
-    const char *name = json_string_value(json_object_get(j, "name")), *space = json_string_value(json_object_get(j, "namespace"));
-    struct sl_buf full = SL_BUF_INIT;
-    void **slot;
-    int rc = SL_OK;
-
-    if (!name)
-        return sl_err_set(err, SL_ECORRUPT, "an Avro schema has a type without a name");
-    s->name = sl_arena_strdup(p->a, sl_str_c(name));
-    slot = sl_map_at(p->named, sl_str_c(name));
-    if (!s->name || !slot)
-        return sl_err_nomem(err);
-    *slot = s;
-    if (space) {
-        sl_buf_printf(&full, "%s.%s", space, name);
-        slot = full.failed ? NULL : sl_map_at(p->named, sl_buf_view(&full));
-        if (slot)
-            *slot = s;
-        else
-            rc = sl_err_nomem(err);
-    }
-    sl_buf_release(&full);
-    return rc;
-}
-
-static int parse_record(struct parsing *p, const json_t *j, struct sl_avro_schema *s, sl_err *err)
-{
-    const json_t *fields = json_object_get(j, "fields");
-    size_t n = json_array_size(fields);
-    const struct sl_avro_schema **types = sl_arena_array(p->a, n + 1, sizeof *types);
-    const char **names = sl_arena_array(p->a, n + 1, sizeof *names);
-
-    SL_TRY(remember(p, j, s, err));
-    if (!types || !names)
-        return sl_err_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *f = json_array_get(fields, i);
-        const char *name = json_string_value(json_object_get(f, "name"));
-
-        if (!name)
-            return sl_err_set(err, SL_ECORRUPT, "an Avro schema has a field without a name");
-        names[i] = sl_arena_strdup(p->a, sl_str_c(name));
-        if (!names[i])
-            return sl_err_nomem(err);
-        SL_TRY(parse_schema(p, json_object_get(f, "type"), &types[i], err));
-    }
-    s->types = types;
-    s->names = names;
-    s->n = n;
-    return SL_OK;
-}
-
-static int parse_one(struct parsing *p, const json_t *j, struct sl_avro_schema *s, sl_err *err)
-{
-    const struct sl_avro_schema **types = sl_arena_array(p->a, 1, sizeof *types);
-
-    if (!types)
-        return sl_err_nomem(err);
-    s->types = types;
-    s->n = 1;
-    return parse_schema(p, j, &types[0], err);
-}
-
-static int parse_union(struct parsing *p, const json_t *j, struct sl_avro_schema *s, sl_err *err)
-{
-    size_t n = json_array_size(j);
-    const struct sl_avro_schema **types = sl_arena_array(p->a, n + 1, sizeof *types);
-
-    if (!types)
-        return sl_err_nomem(err);
-    s->kind = SL_AVRO_UNION;
-    s->types = types;
-    s->n = n;
-    for (size_t i = 0; i < n; i++)
-        SL_TRY(parse_schema(p, json_array_get(j, i), &types[i], err));
-    return SL_OK;
-}
-
-static int parse_enum(struct parsing *p, const json_t *j, struct sl_avro_schema *s, sl_err *err)
-{
-    const json_t *symbols = json_object_get(j, "symbols");
-    size_t n = json_array_size(symbols);
-    const char **names = sl_arena_array(p->a, n + 1, sizeof *names);
-
-    SL_TRY(remember(p, j, s, err));
-    if (!names)
-        return sl_err_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        names[i] = sl_arena_strdup(p->a, sl_str_c(json_string_value(json_array_get(symbols, i))));
-        if (!names[i])
-            return sl_err_nomem(err);
-    }
-    s->names = names;
-    s->n = n;
-    return SL_OK;
-}
-
-static int parse_object(struct parsing *p, const json_t *j, struct sl_avro_schema *s, sl_err *err)
-{
-    const char *type = json_string_value(json_object_get(j, "type")), *logical = json_string_value(json_object_get(j, "logicalType"));
-    int64_t size;
-
-    if (logical && !(s->logical = sl_arena_strdup(p->a, sl_str_c(logical))))
-        return sl_err_nomem(err);
-    if (!type)
-        return sl_err_set(err, SL_ECORRUPT, "an Avro schema has a type that is none");
-    if (primitive(type) >= 0) {
-        s->kind = (enum sl_avro_kind)primitive(type);
-        return SL_OK;
-    }
-    if (strcmp(type, "record") == 0) {
-        s->kind = SL_AVRO_RECORD;
-        return parse_record(p, j, s, err);
-    }
-    if (strcmp(type, "array") == 0) {
-        s->kind = SL_AVRO_ARRAY;
-        return parse_one(p, json_object_get(j, "items"), s, err);
-    }
-    if (strcmp(type, "map") == 0) {
-        s->kind = SL_AVRO_MAP;
-        return parse_one(p, json_object_get(j, "values"), s, err);
-    }
-    if (strcmp(type, "enum") == 0) {
-        s->kind = SL_AVRO_ENUM;
-        return parse_enum(p, j, s, err);
-    }
-    if (strcmp(type, "fixed") == 0) {
-        s->kind = SL_AVRO_FIXED;
-        SL_TRY(sl_json_i64_req(j, "size", &size, err));
-        if (size < 0 || size > INT32_MAX)
-            return sl_err_set(err, SL_ECORRUPT, "an Avro schema has a fixed type of %lld bytes", (long long)size);
-        s->size = (size_t)size;
-        return remember(p, j, s, err);
-    }
-    return sl_err_set(err, SL_ECORRUPT, "an Avro schema has the unknown type \"%s\"", type);
-}
-
-static int parse_schema(struct parsing *p, const json_t *j, const struct sl_avro_schema **out, sl_err *err)
-{
-    struct sl_avro_schema *s;
-    int rc;
-
-    if (json_is_string(j) && primitive(json_string_value(j)) < 0) {
-        *out = sl_map_get(p->named, sl_str_c(json_string_value(j)));
-        return *out ? SL_OK : sl_err_set(err, SL_ECORRUPT, "an Avro schema has the unknown type \"%s\"", json_string_value(j));
-    }
-    s = sl_arena_alloc(p->a, sizeof *s);
-    if (!s)
-        return sl_err_nomem(err);
-    if (++p->depth > DEPTH_MAX)
-        return sl_err_set(err, SL_ECORRUPT, "an Avro schema is nested too deeply");
-    *out = s;
-    if (json_is_string(j)) {
-        s->kind = (enum sl_avro_kind)primitive(json_string_value(j));
-        rc = SL_OK;
-    } else if (json_is_array(j)) {
-        rc = parse_union(p, j, s, err);
-    } else if (json_is_object(j)) {
-        /* {"type": {"type": "array", ...}} is met as well. */
-        const json_t *inner = json_object_get(j, "type");
-        rc = json_is_string(inner) ? parse_object(p, j, s, err) : parse_schema(p, inner, out, err);
-    } else {
-        rc = sl_err_set(err, SL_ECORRUPT, "an Avro schema has a type that is none");
-    }
-    p->depth--;
-    return rc;
-}
-
-int sl_avro_schema_parse(struct sl_arena *a, sl_str json, const struct sl_avro_schema **out, sl_err *err)
-{
-    struct parsing p = {a, sl_map_new(), 0};
-    json_t *j = NULL;
-    int rc;
-
-    if (!p.named)
-        return sl_err_nomem(err);
-    SL_GO(sl_json_parse(json, &j, err));
-    SL_GO(parse_schema(&p, j, out, err));
-done:
-    json_decref(j);
-    sl_map_free(p.named, NULL);
-    return rc;
-}
-
-/* ---- skipping ---- */
-
-static void skip(struct sl_cur *c, const struct sl_avro_schema *s, int depth);
-
-static void skip_blocks(struct sl_cur *c, const struct sl_avro_schema *s, int depth)
-{
-    for (int64_t n; !c->bad && (n = sl_cur_zigzag(c)) != 0;) {
-        if (n < 0) {
-            int64_t bytes = sl_cur_zigzag(c);
-
-            if (bytes < 0 || (uint64_t)bytes > sl_cur_left(c)) {
-                c->bad = true;
-                return;
-            }
-            (void)sl_cur_bytes(c, (size_t)bytes);
-            continue;
-        }
-        /* Items without bytes could be counted for ever. */
-        if ((uint64_t)n > sl_cur_left(c) + 1) {
-            c->bad = true;
-            return;
-        }
-        for (; n > 0 && !c->bad; n--) {
-            if (s->kind == SL_AVRO_MAP)
-                skip(c, &(struct sl_avro_schema){.kind = SL_AVRO_STRING}, depth);
-            skip(c, s->types[0], depth);
-        }
-    }
-}
-
-static void skip(struct sl_cur *c, const struct sl_avro_schema *s, int depth)
-{
-    int64_t n;
-
-    if (depth > DEPTH_MAX) {
-        c->bad = true;
-        return;
-    }
-    switch (s->kind) {
-    case SL_AVRO_NULL:
-        return;
-    case SL_AVRO_BOOLEAN:
-        (void)sl_cur_u8(c);
-        return;
-    case SL_AVRO_INT:
-    case SL_AVRO_LONG:
-    case SL_AVRO_ENUM:
-        (void)sl_cur_zigzag(c);
-        return;
-    case SL_AVRO_FLOAT:
-        (void)sl_cur_bytes(c, 4);
-        return;
-    case SL_AVRO_DOUBLE:
-        (void)sl_cur_bytes(c, 8);
-        return;
-    case SL_AVRO_BYTES:
-    case SL_AVRO_STRING:
-        n = sl_cur_zigzag(c);
-        if (n < 0 || (uint64_t)n > sl_cur_left(c))
-            c->bad = true;
-        else
-            (void)sl_cur_bytes(c, (size_t)n);
-        return;
-    case SL_AVRO_FIXED:
-        (void)sl_cur_bytes(c, s->size);
-        return;
-    case SL_AVRO_RECORD:
-        for (size_t i = 0; i < s->n && !c->bad; i++)
-            skip(c, s->types[i], depth + 1);
-        return;
-    case SL_AVRO_UNION:
-        n = sl_cur_zigzag(c);
-        if (n < 0 || (uint64_t)n >= s->n)
-            c->bad = true;
-        else
-            skip(c, s->types[n], depth + 1);
-        return;
-    case SL_AVRO_ARRAY:
-    case SL_AVRO_MAP:
-        skip_blocks(c, s, depth + 1);
-        return;
-    }
-}
-
-void sl_avro_skip(struct sl_cur *c, const struct sl_avro_schema *s)
-{
-    skip(c, s, 0);
-}
-
-/* ---- reading a container ---- */
 
 struct sl_avro_reader {
     struct sl_arena arena;
-    struct sl_cur cur;
-    struct sl_map *meta;     /* key -> sl_str in the arena */
+    struct sl_cur in;
     const struct sl_avro_schema *schema;
+    SL_VEC(struct meta) meta;
     enum sl_avro_codec codec;
-    char sync[SYNC_BYTES];
-    struct sl_buf block;
+    sl_str sync;
+    struct sl_buf plain;
+    ZSTD_DCtx *zstd;
 };
 
-static sl_str get_bytes(struct sl_cur *c)
-{
-    int64_t n = sl_cur_zigzag(c);
+static const char *const codec_names[] = {"null", "zstandard", "deflate", "snappy"};
 
-    if (n < 0 || (uint64_t)n > sl_cur_left(c)) {
-        c->bad = true;
-        return (sl_str){"", 0};
-    }
-    return sl_cur_bytes(c, (size_t)n);
+static int damaged(const struct sl_avro_reader *r, const char *what, sl_err *err)
+{
+    return sl_err_set(err, SL_ECORRUPT, "the Avro file is damaged at offset %zu: %s", sl_cur_pos(&r->in), what);
 }
 
-static int read_meta(struct sl_avro_reader *r, sl_err *err)
+static int read_header(struct sl_avro_reader *r, sl_err *err)
 {
-    for (int64_t n; !r->cur.bad && (n = sl_cur_zigzag(&r->cur)) != 0;) {
-        if (n < 0) {
-            (void)sl_cur_zigzag(&r->cur);
-            if (n == INT64_MIN)
-                break;
-            n = -n;
-        }
-        for (; n > 0 && !r->cur.bad; n--) {
-            sl_str key = get_bytes(&r->cur), value = get_bytes(&r->cur);
-            sl_str *copy = sl_arena_alloc(&r->arena, sizeof *copy);
-            void **slot = sl_map_at(r->meta, key);
+    sl_str magic = sl_cur_bytes(&r->in, 4);
 
-            if (!copy || !slot)
+    if (!sl_str_eq(magic, MAGIC)) {
+        if (sl_str_starts(magic, "ORC"))
+            return sl_err_set(err, SL_EUNSUPPORTED, "an ORC file is not supported here, only Avro is");
+        return sl_err_set(err, SL_ECORRUPT, "this is no Avro file: it does not start with \"Obj\\1\"");
+    }
+    for (int64_t n; (n = sl_avro_items(&r->in)) != 0;)
+        for (; n > 0 && !r->in.bad; n--) {
+            struct meta *m = sl_vec_push(&r->meta);
+
+            if (!m)
                 return sl_err_nomem(err);
-            *copy = value;
-            *slot = copy;
+            m->key = sl_avro_get_bytes(&r->in);
+            m->value = sl_avro_get_bytes(&r->in);
         }
-    }
-    return r->cur.bad ? sl_err_set(err, SL_ECORRUPT, "the header of an Avro file is damaged") : SL_OK;
-}
-
-static int read_codec(struct sl_avro_reader *r, sl_err *err)
-{
-    static const char *const names[] = {"null", "zstandard", "deflate", "snappy"};
+    r->sync = sl_cur_bytes(&r->in, 16);
+    if (r->in.bad)
+        return damaged(r, "the header is cut off", err);
     sl_str codec = sl_avro_reader_meta(r, "avro.codec");
-
-    if (codec.n == 0)
-        return SL_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (sl_str_eqc(codec, names[i])) {
-            r->codec = (enum sl_avro_codec)i;
-            return SL_OK;
-        }
-    }
-    return sl_err_set(err, SL_EUNSUPPORTED, "an Avro file is compressed with \"" SL_STRF "\", which is not supported", SL_STRV(codec));
+    size_t i = 0;
+    while (i < 4 && codec.n && !sl_str_eqc(codec, codec_names[i]))
+        i++;
+    if (i == 4)
+        return sl_err_set(err, SL_EUNSUPPORTED, "the Avro codec \"" SL_STRF "\" is not supported",
+                          (int)(codec.n < 40 ? codec.n : 40), codec.p);
+    r->codec = (enum sl_avro_codec)i;
+    return sl_avro_schema_parse(&r->arena, sl_avro_reader_meta(r, "avro.schema"), &r->schema, err);
 }
 
 int sl_avro_open(sl_str bytes, struct sl_avro_reader **out, sl_err *err)
 {
     struct sl_avro_reader *r = sl_calloc(1, sizeof *r);
-    sl_str magic;
-    int rc = SL_OK;
 
     *out = NULL;
     if (!r)
         return sl_err_nomem(err);
-    r->cur = sl_cur_of(bytes);
-    r->meta = sl_map_new();
-    if (!r->meta)
-        SL_GOTO_NOMEM(err);
-    magic = sl_cur_bytes(&r->cur, 4);
-    if (r->cur.bad || memcmp(magic.p, "Obj\1", 4) != 0) {
-        rc = sl_str_starts(bytes, "ORC") ? sl_err_set(err, SL_EUNSUPPORTED, "it is an ORC file, and only Avro is supported here")
-                                         : sl_err_set(err, SL_ECORRUPT, "it is not an Avro file");
-        goto done;
+    r->in = sl_cur_of(bytes);
+    int rc = read_header(r, err);
+    if (rc != SL_OK) {
+        sl_avro_close(r);
+        return rc;
     }
-    SL_GO(read_meta(r, err));
-    SL_GO(read_codec(r, err));
-    sl_str sync = sl_cur_bytes(&r->cur, SYNC_BYTES);
-    if (r->cur.bad) {
-        rc = sl_err_set(err, SL_ECORRUPT, "the header of an Avro file is cut off");
-        goto done;
-    }
-    memcpy(r->sync, sync.p, SYNC_BYTES);
-    SL_GO(sl_avro_schema_parse(&r->arena, sl_avro_reader_meta(r, "avro.schema"), &r->schema, err));
     *out = r;
-    r = NULL;
-done:
-    sl_avro_close(r);
-    return rc;
+    return SL_OK;
 }
 
 void sl_avro_close(struct sl_avro_reader *r)
 {
     if (!r)
         return;
-    sl_map_free(r->meta, NULL);
+    ZSTD_freeDCtx(r->zstd);
+    sl_buf_release(&r->plain);
+    sl_free(r->meta.v);
     sl_arena_release(&r->arena);
-    sl_buf_release(&r->block);
     sl_free(r);
 }
 
@@ -419,165 +101,152 @@ const struct sl_avro_schema *sl_avro_reader_schema(const struct sl_avro_reader *
 
 sl_str sl_avro_reader_meta(const struct sl_avro_reader *r, const char *key)
 {
-    const sl_str *v = sl_map_get(r->meta, sl_str_c(key));
-
-    return v ? *v : (sl_str){"", 0};
+    for (size_t i = 0; i < r->meta.n; i++)
+        if (sl_str_eqc(r->meta.v[i].key, key))
+            return r->meta.v[i].value;
+    return (sl_str){NULL, 0};
 }
 
-static int damaged(sl_err *err)
+/* ---- decompression ---- */
+
+static size_t limit_of(sl_str data)
 {
-    return sl_err_set(err, SL_ECORRUPT, "a compressed block is damaged");
+    size_t limit = data.n < PLAIN_MAX / 2000 ? data.n * 2000 : PLAIN_MAX;
+
+    return limit < (1 << 20) ? 1 << 20 : limit;
 }
 
-static int too_big(sl_err *err)
+/* More room in the plain buffer; false at the limit. */
+static int grow(struct sl_avro_reader *r, size_t limit, sl_err *err)
 {
-    return sl_err_set(err, SL_ECORRUPT, "a compressed block is larger than it may be");
+    size_t step = r->plain.n < (1 << 16) ? 1 << 16 : r->plain.n;
+
+    if (r->plain.n >= limit)
+        return damaged(r, "a block is larger than its compressed form allows", err);
+    if (step > limit - r->plain.n)
+        step = limit - r->plain.n;
+    return sl_buf_room(&r->plain, step) ? SL_OK : sl_err_nomem(err);
 }
 
-static size_t most(sl_str packed)
+static int inflate_zstd(struct sl_avro_reader *r, sl_str data, sl_err *err)
 {
-    size_t n = packed.n > BLOCK_BYTES_MAX / EXPANSION_MAX ? BLOCK_BYTES_MAX : packed.n * EXPANSION_MAX;
-
-    return n < 65536 ? 65536 : n;
-}
-
-static int unpack_zstd(sl_str packed, struct sl_buf *out, sl_err *err)
-{
-    ZSTD_DStream *z = ZSTD_createDStream();
-    ZSTD_inBuffer in = {packed.p, packed.n, 0};
+    ZSTD_inBuffer in = {data.p, data.n, 0};
     size_t left = 1;
-    int rc = SL_OK;
 
-    if (!z)
+    if (!r->zstd && !(r->zstd = ZSTD_createDCtx()))
         return sl_err_nomem(err);
-    while (left && rc == SL_OK) {
-        size_t step = out->n < 65536 ? 65536 : out->n;
-        char *room = sl_buf_room(out, step);
-
-        if (!room) {
-            rc = sl_err_nomem(err);
-            break;
-        }
-        ZSTD_outBuffer o = {room, step, 0};
+    ZSTD_DCtx_reset(r->zstd, ZSTD_reset_session_only);
+    while (in.pos < in.size || left != 0) {
+        if (r->plain.cap - r->plain.n < 2)
+            SL_TRY(grow(r, limit_of(data), err));
+        ZSTD_outBuffer room = {r->plain.p + r->plain.n, r->plain.cap - r->plain.n - 1, 0};
         size_t before = in.pos;
-        left = ZSTD_decompressStream(z, &o, &in);
-        out->n += o.pos;
-        if (ZSTD_isError(left) || (left && o.pos == 0 && in.pos == before))
-            rc = damaged(err);
-        else if (out->n > most(packed))
-            rc = too_big(err);
+
+        left = ZSTD_decompressStream(r->zstd, &room, &in);
+        if (ZSTD_isError(left))
+            return damaged(r, ZSTD_getErrorName(left), err);
+        r->plain.n += room.pos;
+        if (r->plain.n > limit_of(data))
+            return damaged(r, "a block is larger than its compressed form allows", err);
+        if (room.pos == 0 && in.pos == before && room.size > 0)
+            return damaged(r, "a zstd frame is cut off", err);
     }
-    if (rc == SL_OK && in.pos != in.size)
-        rc = damaged(err);
-    ZSTD_freeDStream(z);
-    return rc;
+    return SL_OK;
 }
 
-static int unpack_deflate(sl_str packed, struct sl_buf *out, sl_err *err)
+static int inflate_zlib(struct sl_avro_reader *r, sl_str data, sl_err *err)
 {
-    z_stream z;
-    int rc = SL_OK, code = Z_OK;
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)data.p, .avail_in = (unsigned)data.n};
+    int rc = SL_OK, status = Z_OK;
 
-    memset(&z, 0, sizeof z);
-    if (inflateInit2(&z, -15) != Z_OK)
+    if (data.n > UINT32_MAX || inflateInit2(&z, -15) != Z_OK)
         return sl_err_nomem(err);
-    z.next_in = (Bytef *)(uintptr_t)packed.p;
-    z.avail_in = (uInt)packed.n;
-    while (code != Z_STREAM_END && rc == SL_OK) {
-        size_t step = out->n < 65536 ? 65536 : out->n;
-        char *room = sl_buf_room(out, step);
-
-        if (!room) {
-            rc = sl_err_nomem(err);
-            break;
-        }
-        z.next_out = (Bytef *)room;
-        z.avail_out = (uInt)step;
-        code = inflate(&z, Z_NO_FLUSH);
-        out->n += step - z.avail_out;
-        if ((code != Z_OK && code != Z_STREAM_END) || (code == Z_OK && z.avail_out == step))
-            rc = damaged(err);
-        else if (out->n > most(packed))
-            rc = too_big(err);
+    while (rc == SL_OK && status != Z_STREAM_END) {
+        if (r->plain.cap - r->plain.n < 2)
+            SL_GO(grow(r, limit_of(data), err));
+        size_t room = r->plain.cap - r->plain.n - 1;
+        z.avail_out = (unsigned)(room < (1U << 30) ? room : 1U << 30);
+        z.next_out = (unsigned char *)r->plain.p + r->plain.n;
+        unsigned given = z.avail_out;
+        status = inflate(&z, Z_NO_FLUSH);
+        r->plain.n += given - z.avail_out;
+        if ((status != Z_OK && status != Z_STREAM_END) || r->plain.n > limit_of(data))
+            rc = damaged(r, "a deflate stream is damaged", err);
     }
+done:
     inflateEnd(&z);
     return rc;
 }
 
-static int unpack_snappy(sl_str packed, struct sl_buf *out, sl_err *err)
+static int inflate_snappy(struct sl_avro_reader *r, sl_str data, sl_err *err)
 {
     size_t n;
-    struct sl_cur crc = sl_cur_of(sl_str_sub(packed, packed.n < 4 ? 0 : packed.n - 4, packed.n));
 
-    if (packed.n < 4 || snappy_uncompressed_length(packed.p, packed.n - 4, &n) != SNAPPY_OK)
-        return damaged(err);
-    if (n > most(packed))
-        return too_big(err);
-    char *room = sl_buf_room(out, n);
-    if (!room)
+    if (data.n < 4 || snappy_uncompressed_length(data.p, data.n - 4, &n) != SNAPPY_OK || n > limit_of(data))
+        return damaged(r, "a snappy block is damaged", err);
+    if (!sl_buf_room(&r->plain, n + 1))
         return sl_err_nomem(err);
-    if (snappy_uncompress(packed.p, packed.n - 4, room, &n) != SNAPPY_OK)
-        return damaged(err);
-    out->n += n;
-    return sl_crc32(0, sl_buf_view(out)) == sl_cur_u32be(&crc) ? SL_OK : sl_err_set(err, SL_ECORRUPT, "the checksum of a block does not match");
-}
-
-static int unpack(struct sl_avro_reader *r, sl_str packed, sl_str *plain, sl_err *err)
-{
-    int rc = SL_OK;
-
-    sl_buf_reset(&r->block);
-    if (r->codec == SL_AVRO_CODEC_NULL) {
-        *plain = packed;
-        return SL_OK;
-    }
-    if (r->codec == SL_AVRO_CODEC_ZSTD)
-        rc = unpack_zstd(packed, &r->block, err);
-    else if (r->codec == SL_AVRO_CODEC_DEFLATE)
-        rc = unpack_deflate(packed, &r->block, err);
-    else
-        rc = unpack_snappy(packed, &r->block, err);
-    *plain = sl_buf_view(&r->block);
-    return rc;
+    if (snappy_uncompress(data.p, data.n - 4, r->plain.p, &n) != SNAPPY_OK)
+        return damaged(r, "a snappy block is damaged", err);
+    r->plain.n = n;
+    struct sl_cur crc = sl_cur_of(sl_str_sub(data, data.n - 4, data.n));
+    if (sl_cur_u32be(&crc) != sl_crc32(0, sl_buf_view(&r->plain)))
+        return damaged(r, "the checksum of a snappy block is wrong", err);
+    return SL_OK;
 }
 
 int sl_avro_next_block(struct sl_avro_reader *r, int64_t *count, struct sl_cur *records, sl_err *err)
 {
-    size_t at = sl_cur_pos(&r->cur);
-    sl_str packed, plain, sync;
-    int rc;
-
-    do {
-        *count = 0;
-        *records = sl_cur_of((sl_str){"", 0});
-        if (sl_cur_left(&r->cur) == 0)
+    *count = 0;
+    *records = sl_cur_of((sl_str){"", 0});
+    int64_t n = 0;
+    sl_str data = {NULL, 0}, sync;
+    while (n == 0) { /* blocks without records are passed over */
+        if (sl_cur_left(&r->in) == 0)
             return SL_OK;
-        *count = sl_cur_zigzag(&r->cur);
-        packed = get_bytes(&r->cur);
-        sync = sl_cur_bytes(&r->cur, SYNC_BYTES);
-        if (r->cur.bad || *count < 0)
-            return sl_err_set(err, SL_ECORRUPT, "the block at offset %zu is cut off or damaged", at);
-        if (memcmp(sync.p, r->sync, SYNC_BYTES) != 0)
-            return sl_err_set(err, SL_ECORRUPT, "the block at offset %zu does not end with the file's sync marker", at);
-    } while (*count == 0);
-    rc = unpack(r, packed, &plain, err);
-    if (rc != SL_OK) {
-        sl_err_ctx(err, "block at offset %zu", at);
-        return rc;
+        n = sl_avro_get_long(&r->in);
+        data = sl_avro_get_bytes(&r->in);
+        sync = sl_cur_bytes(&r->in, 16);
+        if (r->in.bad || n < 0)
+            return damaged(r, "a block is cut off", err);
+        if (!sl_str_eq(sync, r->sync))
+            return damaged(r, "a sync marker is wrong", err);
     }
-    *records = sl_cur_of(plain);
+    sl_buf_reset(&r->plain);
+    switch (r->codec) {
+    case SL_AVRO_CODEC_NULL:
+        break;
+    case SL_AVRO_CODEC_ZSTD:
+        SL_TRY(inflate_zstd(r, data, err));
+        break;
+    case SL_AVRO_CODEC_DEFLATE:
+        SL_TRY(inflate_zlib(r, data, err));
+        break;
+    case SL_AVRO_CODEC_SNAPPY:
+        SL_TRY(inflate_snappy(r, data, err));
+        break;
+    }
+    if (r->codec != SL_AVRO_CODEC_NULL)
+        data = r->plain.p ? sl_buf_view(&r->plain) : (sl_str){"", 0};
+    if ((uint64_t)n > data.n)
+        return damaged(r, "a block has fewer bytes than records", err);
+    *count = n;
+    *records = sl_cur_of(data);
     return SL_OK;
 }
 
-/* ---- writing a container ---- */
+/* ---- writing ---- */
 
 void sl_avro_put_long(struct sl_buf *out, int64_t v)
 {
     uint64_t u = ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+    char bytes[10];
+    size_t n = 0;
 
     for (; u >= 0x80; u >>= 7)
-        sl_buf_u8(out, (uint8_t)(u | 0x80));
-    sl_buf_u8(out, (uint8_t)u);
+        bytes[n++] = (char)(u | 0x80);
+    bytes[n++] = (char)u;
+    sl_buf_addb(out, bytes, n);
 }
 
 void sl_avro_put_bytes(struct sl_buf *out, sl_str v)
@@ -588,35 +257,65 @@ void sl_avro_put_bytes(struct sl_buf *out, sl_str v)
 
 void sl_avro_write_header(struct sl_buf *out, const char *schema_json, enum sl_avro_codec codec, const char sync[16])
 {
-    static const char *const names[] = {"null", "zstandard", "deflate", "snappy"};
-
-    sl_buf_addb(out, "Obj\1", 4);
+    sl_buf_add(out, MAGIC);
     sl_avro_put_long(out, 2);
     sl_avro_put_bytes(out, SL_LIT("avro.schema"));
     sl_avro_put_bytes(out, sl_str_c(schema_json));
     sl_avro_put_bytes(out, SL_LIT("avro.codec"));
-    sl_avro_put_bytes(out, sl_str_c(names[codec]));
+    sl_avro_put_bytes(out, sl_str_c(codec_names[codec]));
     sl_avro_put_long(out, 0);
-    sl_buf_addb(out, sync, SYNC_BYTES);
+    sl_buf_addb(out, sync, 16);
 }
 
-static int pack(struct sl_buf *out, sl_str plain, enum sl_avro_codec codec, sl_err *err)
+static int deflate_zlib(struct sl_buf *out, sl_str records, sl_err *err)
 {
-    if (codec == SL_AVRO_CODEC_NULL) {
-        sl_buf_add(out, plain);
-        return sl_buf_ok(out, err);
-    }
-    if (codec == SL_AVRO_CODEC_ZSTD) {
-        size_t room = ZSTD_compressBound(plain.n);
-        char *to = sl_buf_room(out, room);
-        size_t n = to ? ZSTD_compress(to, room, plain.p, plain.n, 1) : 0;
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)records.p, .avail_in = (unsigned)records.n};
 
-        if (!to || ZSTD_isError(n))
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return sl_err_nomem(err);
+    size_t bound = deflateBound(&z, records.n);
+    char *room = sl_buf_room(out, bound);
+    int status = Z_STREAM_ERROR;
+    if (room) {
+        z.next_out = (unsigned char *)room;
+        z.avail_out = (unsigned)bound;
+        status = deflate(&z, Z_FINISH);
+        out->n += z.total_out;
+    }
+    deflateEnd(&z);
+    return status == Z_STREAM_END ? SL_OK : sl_err_nomem(err);
+}
+
+static int compress_block(struct sl_buf *out, sl_str records, enum sl_avro_codec codec, sl_err *err)
+{
+    size_t n;
+    char *room;
+
+    switch (codec) {
+    case SL_AVRO_CODEC_NULL:
+        sl_buf_add(out, records);
+        break;
+    case SL_AVRO_CODEC_ZSTD:
+        n = ZSTD_compressBound(records.n);
+        room = sl_buf_room(out, n);
+        n = room ? ZSTD_compress(room, n, records.p, records.n, 1) : 0;
+        if (!room || ZSTD_isError(n))
             return sl_err_nomem(err);
         out->n += n;
-        return SL_OK;
+        break;
+    case SL_AVRO_CODEC_DEFLATE:
+        SL_TRY(deflate_zlib(out, records, err));
+        break;
+    case SL_AVRO_CODEC_SNAPPY:
+        n = snappy_max_compressed_length(records.n);
+        room = sl_buf_room(out, n);
+        if (!room || snappy_compress(records.p, records.n, room, &n) != SNAPPY_OK)
+            return sl_err_nomem(err);
+        out->n += n;
+        sl_buf_u32be(out, sl_crc32(0, records));
+        break;
     }
-    return sl_err_set(err, SL_EUNSUPPORTED, "Avro files are written with zstandard or without compression");
+    return sl_buf_ok(out, err);
 }
 
 int sl_avro_write_block(struct sl_buf *out, int64_t count, sl_str records, enum sl_avro_codec codec, const char sync[16], sl_err *err)
@@ -624,12 +323,56 @@ int sl_avro_write_block(struct sl_buf *out, int64_t count, sl_str records, enum 
     struct sl_buf packed = SL_BUF_INIT;
     int rc;
 
-    SL_GO(pack(&packed, records, codec, err));
+    if (records.n >= PLAIN_MAX)
+        return sl_err_set(err, SL_EUNSUPPORTED, "an Avro block of %zu bytes is too large", records.n);
+    SL_GO(compress_block(&packed, records, codec, err));
     sl_avro_put_long(out, count);
     sl_avro_put_bytes(out, sl_buf_view(&packed));
-    sl_buf_addb(out, sync, SYNC_BYTES);
+    sl_buf_addb(out, sync, 16);
     rc = sl_buf_ok(out, err);
 done:
     sl_buf_release(&packed);
     return rc;
+}
+
+enum { BLOCK_BYTES = 1 << 16 };
+
+void sl_avro_writer_begin(struct sl_avro_writer *w, const char *schema_json)
+{
+    uint64_t sync[2] = {sl_random(), sl_random()};
+
+    *w = (struct sl_avro_writer){0};
+    memcpy(w->sync, sync, sizeof sync);
+    sl_avro_write_header(&w->out, schema_json, SL_AVRO_CODEC_ZSTD, w->sync);
+}
+
+static int flush(struct sl_avro_writer *w, sl_err *err)
+{
+    if (w->count == 0)
+        return SL_OK;
+    SL_TRY(sl_buf_ok(&w->block, err));
+    SL_TRY(sl_avro_write_block(&w->out, w->count, sl_buf_view(&w->block), SL_AVRO_CODEC_ZSTD, w->sync, err));
+    sl_buf_reset(&w->block);
+    w->count = 0;
+    return SL_OK;
+}
+
+int sl_avro_writer_record(struct sl_avro_writer *w, sl_err *err)
+{
+    w->count++;
+    return w->block.n >= BLOCK_BYTES || w->block.failed ? flush(w, err) : SL_OK;
+}
+
+int sl_avro_writer_finish(struct sl_avro_writer *w, struct sl_buf *out, sl_err *err)
+{
+    SL_TRY(flush(w, err));
+    SL_TRY(sl_buf_ok(&w->out, err));
+    sl_buf_add(out, sl_buf_view(&w->out));
+    return sl_buf_ok(out, err);
+}
+
+void sl_avro_writer_release(struct sl_avro_writer *w)
+{
+    sl_buf_release(&w->out);
+    sl_buf_release(&w->block);
 }

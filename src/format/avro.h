@@ -20,9 +20,10 @@ struct sl_avro_schema {
     const char *name;                            /* record, enum, fixed */
     const char *logical;                         /* NULL if none */
     size_t size;                                 /* fixed */
-    const struct sl_avro_schema *const *types;   /* record fields, union branches, array item or map value (1) */
-    const char *const *names;                    /* record field names, enum symbols */
+    const struct sl_avro_schema **types;         /* record fields, union branches, array item or map value (1) */
+    const char **names;                          /* record field names, enum symbols */
     size_t n;
+    size_t weight;                               /* nodes in it, named types counted at each use; bounded */
 };
 int sl_avro_schema_parse(struct sl_arena *a, sl_str json, const struct sl_avro_schema **out, sl_err *err) SL_WUR;
 
@@ -45,5 +46,17 @@ void sl_avro_write_header(struct sl_buf *out, const char *schema_json, enum sl_a
 int sl_avro_write_block(struct sl_buf *out, int64_t count, sl_str records, enum sl_avro_codec codec, const char sync[16], sl_err *err) SL_WUR;
 void sl_avro_put_long(struct sl_buf *out, int64_t v);
 void sl_avro_put_bytes(struct sl_buf *out, sl_str v);
+
+/* A whole container of records: blocks are cut and compressed as records are finished. */
+struct sl_avro_writer {
+    struct sl_buf out;      /* the container so far */
+    struct sl_buf block;    /* put records here */
+    int64_t count;          /* records in it */
+    char sync[16];
+};
+void sl_avro_writer_begin(struct sl_avro_writer *w, const char *schema_json); /* zstd */
+int sl_avro_writer_record(struct sl_avro_writer *w, sl_err *err) SL_WUR;      /* one record was put */
+int sl_avro_writer_finish(struct sl_avro_writer *w, struct sl_buf *out, sl_err *err) SL_WUR; /* appends to OUT */
+void sl_avro_writer_release(struct sl_avro_writer *w);
 
 #endif

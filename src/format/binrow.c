@@ -1,271 +1,303 @@
-/* binrow.c - BinaryRow: values to bytes and back. */
-#include "format/paimon.h"
-
+/* binrow.c - BinaryRow, the bytes of partition values and of bounds. */
 #include <string.h>
 
-static size_t null_area(size_t n)
+#include "format/format_priv.h"
+#include "format/paimon.h"
+
+static size_t null_area(size_t arity)
 {
-    return (n + 63 + 8) / 64 * 8;
+    return (arity + 63 + 8) / 64 * 8;
 }
 
-static bool is_bytes(enum sl_kind k)
+static bool compact_time(const struct sl_type *t)
 {
-    return k == SL_CHAR || k == SL_VARCHAR || k == SL_BINARY || k == SL_VARBINARY;
+    return t->precision <= 3;
 }
 
-static bool is_timestamp(enum sl_kind k)
-{
-    return k == SL_TIMESTAMP || k == SL_TIMESTAMP_LTZ;
-}
-
-/* Bytes that the value takes in the variable part. */
-static size_t variable(const struct sl_type *t, const struct sl_value *v)
+/* Kinds whose nulls keep their room in the variable part. */
+static size_t reserved(const struct sl_type *t)
 {
     if (t->kind == SL_DECIMAL)
         return t->precision > 18 ? 16 : 0;
-    if (is_timestamp(t->kind))
-        return t->precision > 3 ? 8 : 0;
-    if (is_bytes(t->kind) && !v->null && v->u.s.n > 7)
-        return (v->u.s.n + 7) / 8 * 8;
+    if (t->kind == SL_TIMESTAMP || t->kind == SL_TIMESTAMP_LTZ)
+        return compact_time(t) ? 0 : 8;
     return 0;
 }
 
-static void put_le(char *p, uint64_t v, size_t n)
+/* ---- encode ---- */
+
+static void set_slot(struct sl_buf *b, size_t slot, uint64_t v)
 {
-    for (size_t i = 0; i < n; i++)
-        p[i] = (char)(v >> (8 * i));
+    for (int i = 0; i < 8; i++)
+        b->p[slot + (size_t)i] = (char)(v >> (8 * i));
 }
 
-static uint64_t get_le(const char *p, size_t n)
+static void add_var(struct sl_buf *b, size_t start, size_t slot, uint32_t low, const void *p, size_t n, size_t room)
 {
-    uint64_t v = 0;
+    static const char zeros[16];
+    uint64_t offset = b->n - start;
 
-    for (size_t i = 0; i < n; i++)
-        v |= (uint64_t)(unsigned char)p[i] << (8 * i);
-    return v;
+    set_slot(b, slot, offset << 32 | low);
+    if (n)
+        sl_buf_addb(b, p, n);
+    for (size_t pad = room - n; pad > 0; pad -= pad < 16 ? pad : 16)
+        sl_buf_addb(b, zeros, pad < 16 ? pad : 16);
 }
 
-/* Shortest big-endian two's complement; number of bytes. */
-static size_t put_big(char *p, sl_i128 v)
+static void add_bytes(struct sl_buf *b, size_t start, size_t slot, sl_str s)
 {
-    size_t n = 16;
-
-    while (n > 1) {
-        sl_i128 high = v >> (8 * (n - 1) - 1);
-
-        if (high != 0 && high != -1)
-            break;
-        n--;
-    }
-    for (size_t i = 0; i < n; i++)
-        p[i] = (char)(v >> (8 * (n - 1 - i)));
-    return n;
-}
-
-static void put_slot(char *row, char *slot, size_t *at, const struct sl_type *t, const struct sl_value *v)
-{
-    size_t room = variable(t, v);
-    uint64_t where = (uint64_t)*at << 32;
-
-    if (v->null) {
-        if (room)
-            put_le(slot, where, 8);
-        *at += room;
+    if (s.n > 7) {
+        add_var(b, start, slot, (uint32_t)s.n, s.p, s.n, (s.n + 7) / 8 * 8);
         return;
     }
+    if (s.n)
+        memcpy(b->p + slot, s.p, s.n);
+    b->p[slot + 7] = (char)(0x80 + s.n);
+}
+
+static void add_decimal(struct sl_buf *b, size_t start, size_t slot, sl_i128 d)
+{
+    unsigned char be[16];
+    size_t skip = 0;
+
+    for (int i = 0; i < 16; i++)
+        be[15 - i] = (unsigned char)((unsigned __int128)d >> (8 * i));
+    /* The shortest two's complement: leading bytes that only repeat the sign go. */
+    while (skip < 15 && ((be[skip] == 0 && be[skip + 1] < 0x80) || (be[skip] == 0xff && be[skip + 1] >= 0x80)))
+        skip++;
+    add_var(b, start, slot, (uint32_t)(16 - skip), be + skip, 16 - skip, 16);
+}
+
+static void add_value(struct sl_buf *b, size_t start, size_t slot, const struct sl_type *t, const struct sl_value *v)
+{
+    uint64_t bits = 0;
+    float f;
+
     switch (t->kind) {
     case SL_BOOLEAN:
-        slot[0] = v->u.b;
+        b->p[slot] = v->u.b;
         break;
     case SL_TINYINT:
-        put_le(slot, (uint64_t)v->u.i, 1);
+        b->p[slot] = (char)v->u.i;
         break;
     case SL_SMALLINT:
-        put_le(slot, (uint64_t)v->u.i, 2);
+        set_slot(b, slot, (uint16_t)v->u.i);
         break;
     case SL_INT:
     case SL_DATE:
     case SL_TIME:
-        put_le(slot, (uint64_t)v->u.i, 4);
+        set_slot(b, slot, (uint32_t)v->u.i);
         break;
     case SL_BIGINT:
-        put_le(slot, (uint64_t)v->u.i, 8);
+        set_slot(b, slot, (uint64_t)v->u.i);
         break;
-    case SL_FLOAT: {
-        float f = (float)v->u.f;
-        uint32_t u;
-
-        memcpy(&u, &f, 4);
-        put_le(slot, u, 4);
+    case SL_FLOAT:
+        f = (float)v->u.f;
+        memcpy(&bits, &f, 4);
+        set_slot(b, slot, bits);
         break;
-    }
-    case SL_DOUBLE: {
-        uint64_t u;
-
-        memcpy(&u, &v->u.f, 8);
-        put_le(slot, u, 8);
+    case SL_DOUBLE:
+        memcpy(&bits, &v->u.f, 8);
+        set_slot(b, slot, bits);
         break;
-    }
     case SL_DECIMAL:
-        if (t->precision <= 18)
-            put_le(slot, (uint64_t)v->u.d, 8);
+        if (t->precision > 18)
+            add_decimal(b, start, slot, v->u.d);
         else
-            put_le(slot, where | put_big(row + *at, v->u.d), 8);
+            set_slot(b, slot, (uint64_t)v->u.d);
         break;
     case SL_TIMESTAMP:
     case SL_TIMESTAMP_LTZ:
-        if (t->precision <= 3) {
-            put_le(slot, (uint64_t)v->u.t.ms, 8);
+        if (compact_time(t)) {
+            set_slot(b, slot, (uint64_t)v->u.t.ms);
         } else {
-            put_le(row + *at, (uint64_t)v->u.t.ms, 8);
-            put_le(slot, where | (uint32_t)v->u.t.ns, 8);
+            char ms[8];
+
+            for (int i = 0; i < 8; i++)
+                ms[i] = (char)((uint64_t)v->u.t.ms >> (8 * i));
+            add_var(b, start, slot, (uint32_t)v->u.t.ns, ms, 8, 8);
         }
         break;
     default:
-        if (v->u.s.n <= 7) {
-            if (v->u.s.n)
-                memcpy(slot, v->u.s.p, v->u.s.n);
-            slot[7] = (char)(0x80 + v->u.s.n);
-        } else {
-            memcpy(row + *at, v->u.s.p, v->u.s.n);
-            put_le(slot, where | v->u.s.n, 8);
-        }
+        add_bytes(b, start, slot, v->u.s);
     }
-    *at += room;
 }
 
 int sl_binrow_encode(const struct sl_type *const *types, const struct sl_value *values, size_t n, struct sl_buf *out, sl_err *err)
 {
-    size_t fixed = null_area(n) + 8 * n, total = fixed, at = fixed;
-    char *row;
+    size_t fixed = null_area(n) + 8 * n;
 
-    for (size_t i = 0; i < n; i++) {
-        if (!sl_type_atomic(types[i]) && !values[i].null)
-            return sl_err_set(err, SL_EBUG, "a nested value cannot stand in a row of statistics");
-        if (!values[i].null && is_bytes(types[i]->kind) && values[i].u.s.n > INT32_MAX)
-            return sl_err_set(err, SL_EINPUT, "a value is too long for a row");
-        total += variable(types[i], &values[i]);
-    }
     sl_buf_u32be(out, (uint32_t)n);
-    row = sl_buf_room(out, total);
+    size_t start = out->n;
+    char *row = sl_buf_room(out, fixed);
     if (!row)
         return sl_err_nomem(err);
-    memset(row, 0, total);
+    memset(row, 0, fixed);
+    out->n += fixed;
     for (size_t i = 0; i < n; i++) {
-        if (values[i].null)
-            row[(i + 8) / 8] |= (char)(1 << ((i + 8) % 8));
-        put_slot(row, row + null_area(n) + 8 * i, &at, types[i], &values[i]);
+        size_t slot = start + null_area(n) + 8 * i;
+
+        if (out->failed)
+            return sl_err_nomem(err);
+        if (!values[i].null) {
+            if (!sl_type_atomic(types[i]))
+                return sl_err_set(err, SL_EUNSUPPORTED, "a nested value cannot stand in a partition or a bound");
+            add_value(out, start, slot, types[i], &values[i]);
+            continue;
+        }
+        out->p[start + (i + 8) / 8] = (char)(out->p[start + (i + 8) / 8] | 1 << (i + 8) % 8);
+        if (reserved(types[i]))
+            add_var(out, start, slot, 0, NULL, 0, reserved(types[i]));
     }
-    out->n += total;
     return sl_buf_ok(out, err);
 }
+
+/* ---- decode ---- */
 
 bool sl_binrow_arity(sl_str row, uint32_t *out)
 {
     struct sl_cur c = sl_cur_of(row);
 
     *out = sl_cur_u32be(&c);
-    return !c.bad;
+    return !c.bad && sl_cur_left(&c) >= 8 && *out <= sl_cur_left(&c) / 8 &&
+           null_area(*out) + 8 * (size_t)*out <= sl_cur_left(&c);
 }
 
-/* The piece that a slot of offset and length names. */
-static bool piece(sl_str row, uint64_t slot, size_t fixed, size_t length, sl_str *out)
+static uint64_t load(const char *p, size_t n)
+{
+    uint64_t v = 0;
+
+    for (size_t i = n; i-- > 0;)
+        v = v << 8 | (unsigned char)p[i];
+    return v;
+}
+
+/* The piece that SLOT points to; false if it lies outside. */
+static bool piece(sl_str row, uint64_t slot, size_t n, sl_str *out)
 {
     size_t offset = (size_t)(slot >> 32);
 
-    if (offset < fixed || offset > row.n || length > row.n - offset)
+    if (offset > row.n || n > row.n - offset)
         return false;
-    *out = (sl_str){row.p + offset, length};
+    *out = (sl_str){row.p + offset, n};
     return true;
 }
 
-static bool get_slot(sl_str row, const char *slot, size_t fixed, const struct sl_type *t, struct sl_value *v)
+static bool get_bytes(sl_str row, const char *slot, sl_str *out)
 {
-    uint64_t u = get_le(slot, 8);
-    sl_str part;
+    unsigned char last = (unsigned char)slot[7];
+    uint64_t v = load(slot, 8);
+
+    if (last & 0x80) {
+        *out = (sl_str){slot, last & 0x7f};
+        return (last & 0x7f) <= 7;
+    }
+    return piece(row, v, (size_t)(v & 0xffffffff), out);
+}
+
+static bool get_decimal(sl_str row, const struct sl_type *t, const char *slot, sl_i128 *out)
+{
+    uint64_t v = load(slot, 8);
+    sl_str be;
+
+    if (t->precision <= 18) {
+        *out = (int64_t)v;
+        return true;
+    }
+    size_t n = (size_t)(v & 0xffffffff);
+    if (n < 1 || n > 16 || !piece(row, v, n, &be))
+        return false;
+    unsigned __int128 d = (unsigned char)be.p[0] >= 0x80 ? ~(unsigned __int128)0 : 0;
+    for (size_t i = 0; i < n; i++)
+        d = d << 8 | (unsigned char)be.p[i];
+    *out = (sl_i128)d;
+    return true;
+}
+
+static bool get_time(sl_str row, const struct sl_type *t, const char *slot, struct sl_value *out)
+{
+    uint64_t v = load(slot, 8);
+    sl_str ms;
+
+    if (compact_time(t)) {
+        out->u.t.ms = (int64_t)v;
+        return true;
+    }
+    if ((v & 0xffffffff) > 999999 || !piece(row, v, 8, &ms))
+        return false;
+    out->u.t.ms = (int64_t)load(ms.p, 8);
+    out->u.t.ns = (int32_t)(v & 0xffffffff);
+    return true;
+}
+
+static bool get_value(sl_str row, const struct sl_type *t, const char *slot, struct sl_value *out)
+{
+    uint64_t v = load(slot, 8);
+    float f;
 
     switch (t->kind) {
     case SL_BOOLEAN:
-        v->u.b = slot[0] != 0;
+        out->u.b = slot[0] != 0;
         return true;
     case SL_TINYINT:
-        v->u.i = (int8_t)slot[0];
+        out->u.i = (int8_t)v;
         return true;
     case SL_SMALLINT:
-        v->u.i = (int16_t)u;
+        out->u.i = (int16_t)v;
         return true;
     case SL_INT:
     case SL_DATE:
     case SL_TIME:
-        v->u.i = (int32_t)u;
+        out->u.i = (int32_t)v;
         return true;
     case SL_BIGINT:
-        v->u.i = (int64_t)u;
+        out->u.i = (int64_t)v;
         return true;
-    case SL_FLOAT: {
-        uint32_t bits = (uint32_t)u;
-        float f;
-
-        memcpy(&f, &bits, 4);
-        v->u.f = (double)f;
+    case SL_FLOAT:
+        memcpy(&f, slot, 4);
+        out->u.f = f;
         return true;
-    }
     case SL_DOUBLE:
-        memcpy(&v->u.f, &u, 8);
+        memcpy(&out->u.f, slot, 8);
         return true;
     case SL_DECIMAL:
-        if (t->precision <= 18) {
-            v->u.d = (int64_t)u;
-            return true;
-        }
-        if ((uint32_t)u < 1 || (uint32_t)u > 16 || !piece(row, u, fixed, (uint32_t)u, &part))
-            return false;
-        v->u.d = (signed char)part.p[0] < 0 ? -1 : 0;
-        for (size_t i = 0; i < part.n; i++)
-            v->u.d = (sl_i128)((unsigned __int128)v->u.d << 8 | (unsigned char)part.p[i]);
-        return true;
+        return get_decimal(row, t, slot, &out->u.d);
+    case SL_CHAR:
+    case SL_VARCHAR:
+    case SL_BINARY:
+    case SL_VARBINARY:
+        return get_bytes(row, slot, &out->u.s);
     case SL_TIMESTAMP:
     case SL_TIMESTAMP_LTZ:
-        if (t->precision <= 3) {
-            v->u.t.ms = (int64_t)u;
-            v->u.t.ns = 0;
-            return true;
-        }
-        if ((uint32_t)u > 999999 || !piece(row, u, fixed, 8, &part))
-            return false;
-        v->u.t.ms = (int64_t)get_le(part.p, 8);
-        v->u.t.ns = (int32_t)(uint32_t)u;
+        return get_time(row, t, slot, out);
+    default: /* nested: nothing is known of it */
+        out->null = true;
         return true;
-    default:
-        if ((unsigned char)slot[7] & 0x80) {
-            if (((unsigned char)slot[7] & 0x7f) > 7)
-                return false;
-            v->u.s = (sl_str){slot, (unsigned char)slot[7] & 0x7f};
-            return true;
-        }
-        return piece(row, u, fixed, (uint32_t)u, &v->u.s);
     }
+}
+
+bool sl_binrow_column(sl_str row, const struct sl_type *const *types, size_t n, size_t i, struct sl_value *out)
+{
+    uint32_t arity;
+
+    *out = (struct sl_value){.kind = types[i]->kind};
+    if (!sl_binrow_arity(row, &arity) || arity != n)
+        return false;
+    row = sl_str_sub(row, 4, row.n);
+    out->null = (unsigned char)row.p[(i + 8) / 8] >> (i + 8) % 8 & 1;
+    return out->null || get_value(row, types[i], row.p + null_area(n) + 8 * i, out);
 }
 
 int sl_binrow_decode(sl_str row, const struct sl_type *const *types, size_t n, struct sl_value *values, sl_err *err)
 {
-    size_t fixed = null_area(n) + 8 * n;
     uint32_t arity;
-    sl_str body;
 
-    if (!sl_binrow_arity(row, &arity) || arity != n)
-        return sl_err_set(err, SL_ECORRUPT, "a row does not have the %zu columns that it should have", n);
-    body = sl_str_sub(row, 4, row.n);
-    if (body.n < fixed)
-        return sl_err_set(err, SL_ECORRUPT, "a row of %zu columns has only %zu bytes", n, body.n);
-    for (size_t i = 0; i < n; i++) {
-        memset(&values[i], 0, sizeof values[i]);
-        values[i].kind = types[i]->kind;
-        values[i].null = (unsigned char)body.p[(i + 8) / 8] >> ((i + 8) % 8) & 1;
-        if (values[i].null)
-            continue;
-        if (!sl_type_atomic(types[i]) || !get_slot(body, body.p + null_area(n) + 8 * i, fixed, types[i], &values[i]))
+    if (!sl_binrow_arity(row, &arity))
+        return sl_err_set(err, SL_ECORRUPT, "a row of %zu bytes is cut off", row.n);
+    if (arity != n)
+        return sl_err_set(err, SL_ECORRUPT, "a row has %u columns instead of %zu", arity, n);
+    for (size_t i = 0; i < n; i++)
+        if (!sl_binrow_column(row, types, n, i, &values[i]))
             return sl_err_set(err, SL_ECORRUPT, "column %zu of a row points outside of it", i);
-    }
     return SL_OK;
 }

@@ -1,561 +1,210 @@
-/* manifest.c - manifests, manifest lists and index manifests: Avro records to structs and back. */
-#include "format/paimon.h"
-
+/* manifest.c - manifests: entries of data files. */
 #include <string.h>
 
-#include "base/sys.h"
-#include "format/avro.h"
+#include "format/format_priv.h"
 
-/* ---- reading records by field name ---- */
+enum { TOP_VERSION, TOP_KIND, TOP_PARTITION, TOP_BUCKET, TOP_TOTAL_BUCKETS, TOP_FILE, TOP_COUNT };
+static const char *const top_names[] = {"_VERSION", "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE"};
 
-/* What a field of a record means to us; fields of other names are skipped. */
-struct layout {
-    const struct sl_avro_schema *schema; /* of the record */
-    const int *which;                    /* of each field, its index in NAMES, or -1 */
+enum {
+    F_NAME, F_SIZE, F_ROWS, F_SCHEMA, F_LEVEL, F_REQUIRED,
+    F_MIN_KEY = F_REQUIRED, F_MAX_KEY, F_KEY_STATS, F_VALUE_STATS, F_MIN_SEQUENCE, F_MAX_SEQUENCE, F_EXTRA, F_CREATED, F_DELETED,
+    F_INDEX, F_SOURCE, F_STATS_COLS, F_EXTERNAL, F_ROW_ID, F_WRITE_COLS, F_COUNT
+};
+static const char *const file_names[] = {
+    "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT", "_SCHEMA_ID", "_LEVEL", "_MIN_KEY", "_MAX_KEY", "_KEY_STATS", "_VALUE_STATS",
+    "_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_EXTRA_FILES", "_CREATION_TIME", "_DELETE_ROW_COUNT", "_EMBEDDED_FILE_INDEX",
+    "_FILE_SOURCE", "_VALUE_STATS_COLS", "_EXTERNAL_PATH", "_FIRST_ROW_ID", "_WRITE_COLS"};
+
+struct plan {
+    struct sl_plan_field *top, *file;
+    size_t ntop, nfile;
+    struct sl_plan_stats key_stats, value_stats;
+    bool want_stats;
 };
 
-static const struct sl_avro_schema *unwrapped(const struct sl_avro_schema *s)
+static int make_plan(struct sl_arena *a, const struct sl_avro_schema *s, struct plan *p, sl_err *err)
 {
-    for (size_t i = 0; s->kind == SL_AVRO_UNION && i < s->n; i++)
-        if (s->types[i]->kind != SL_AVRO_NULL)
-            return s->types[i];
-    return s;
-}
-
-static int make_layout(struct sl_arena *a, const struct sl_avro_schema *s, const char *const *names, size_t n, size_t required,
-                       struct layout *out, sl_err *err)
-{
-    int *which;
-
-    out->schema = unwrapped(s);
-    if (out->schema->kind != SL_AVRO_RECORD)
-        return sl_err_set(err, SL_ECORRUPT, "the Avro schema has no record where one is expected");
-    which = sl_arena_array(a, out->schema->n + 1, sizeof *which);
-    if (!which)
-        return sl_err_nomem(err);
-    for (size_t i = 0; i < out->schema->n; i++) {
-        which[i] = -1;
-        for (size_t k = 0; k < n; k++)
-            if (strcmp(out->schema->names[i], names[k]) == 0)
-                which[i] = (int)k;
+    SL_TRY(sl_plan_record(a, s, top_names, TOP_COUNT, TOP_COUNT, &p->top, &p->ntop, err));
+    for (size_t i = 0; i < p->ntop; i++)
+        if (p->top[i].target == TOP_FILE)
+            SL_TRY(sl_plan_record(a, p->top[i].schema, file_names, F_COUNT, F_REQUIRED, &p->file, &p->nfile, err));
+    for (size_t i = 0; i < p->nfile; i++) {
+        if (p->file[i].target == F_KEY_STATS)
+            SL_TRY(sl_plan_stats(a, p->file[i].schema, &p->key_stats, err));
+        if (p->file[i].target == F_VALUE_STATS)
+            SL_TRY(sl_plan_stats(a, p->file[i].schema, &p->value_stats, err));
     }
-    for (size_t k = 0; k < required; k++) {
-        bool found = false;
-
-        for (size_t i = 0; i < out->schema->n; i++)
-            found = found || which[i] == (int)k;
-        if (!found)
-            return sl_err_set(err, SL_ECORRUPT, "the Avro schema has no field \"%s\"", names[k]);
-    }
-    out->which = which;
     return SL_OK;
 }
 
-/* The branch of a union that follows; what is no union is itself. */
-static const struct sl_avro_schema *branch(struct sl_cur *c, const struct sl_avro_schema *s)
+static bool read_stats(struct sl_cur *c, const struct sl_avro_schema *s, const struct plan *p, const struct sl_plan_stats *sp,
+                       struct sl_arena *a, struct sl_stats *out)
 {
-    static const struct sl_avro_schema null = {.kind = SL_AVRO_NULL};
-
-    while (s->kind == SL_AVRO_UNION) {
-        int64_t n = sl_cur_zigzag(c);
-
-        if (n < 0 || (uint64_t)n >= s->n) {
-            c->bad = true;
-            return &null;
-        }
-        s = s->types[n];
-    }
-    return s;
+    if (p->want_stats)
+        return sl_stats_read(c, s, sp, a, out);
+    sl_avro_skip(c, s);
+    return true;
 }
 
-static int64_t get_long(struct sl_cur *c, const struct sl_avro_schema *s, int64_t if_null)
+static const struct sl_data_file no_file = {
+    .min_key = {"\0\0\0\0\0\0\0\0\0\0\0\0", 12}, .max_key = {"\0\0\0\0\0\0\0\0\0\0\0\0", 12},
+    .key_stats = {.min = {"\0\0\0\0\0\0\0\0\0\0\0\0", 12}, .max = {"\0\0\0\0\0\0\0\0\0\0\0\0", 12}},
+    .value_stats = {.min = {"\0\0\0\0\0\0\0\0\0\0\0\0", 12}, .max = {"\0\0\0\0\0\0\0\0\0\0\0\0", 12}},
+    .creation_time = INT64_MIN, .delete_row_count = -1, .file_source = -1, .first_row_id = -1,
+};
+
+static bool read_member(struct sl_cur *c, const struct plan *p, const struct sl_plan_field *m, struct sl_arena *a, struct sl_data_file *f)
 {
-    s = branch(c, s);
-    if (s->kind == SL_AVRO_NULL)
-        return if_null;
-    if (s->kind != SL_AVRO_INT && s->kind != SL_AVRO_LONG) {
-        c->bad = true;
-        return 0;
-    }
-    return sl_cur_zigzag(c);
-}
+    const struct sl_avro_schema *s = m->schema;
+    bool present;
 
-static int32_t get_int(struct sl_cur *c, const struct sl_avro_schema *s, int32_t if_null)
-{
-    int64_t v = get_long(c, s, if_null);
-
-    if (v < INT32_MIN || v > INT32_MAX)
-        c->bad = true;
-    return (int32_t)v;
-}
-
-/* p == NULL is null. */
-static sl_str get_str(struct sl_cur *c, const struct sl_avro_schema *s)
-{
-    sl_str none = {NULL, 0};
-    int64_t n;
-
-    s = branch(c, s);
-    if (s->kind == SL_AVRO_NULL)
-        return none;
-    if (s->kind != SL_AVRO_STRING && s->kind != SL_AVRO_BYTES) {
-        c->bad = true;
-        return none;
-    }
-    n = sl_cur_zigzag(c);
-    if (n < 0 || (uint64_t)n > sl_cur_left(c)) {
-        c->bad = true;
-        return none;
-    }
-    return sl_cur_bytes(c, (size_t)n);
-}
-
-static sl_str get_text(struct sl_cur *c, const struct sl_avro_schema *s)
-{
-    sl_str v = get_str(c, s);
-
-    return v.p ? v : (sl_str){"", 0};
-}
-
-/* An array: ONE is called for each item. False if the array is null. */
-static bool get_array(struct sl_cur *c, const struct sl_avro_schema *s, bool (*one)(void *user, struct sl_cur *c, const struct sl_avro_schema *item),
-                      void *user)
-{
-    s = branch(c, s);
-    if (s->kind == SL_AVRO_NULL)
-        return false;
-    if (s->kind != SL_AVRO_ARRAY) {
-        c->bad = true;
-        return false;
-    }
-    for (int64_t n; !c->bad && (n = sl_cur_zigzag(c)) != 0;) {
-        if (n < 0) {
-            (void)sl_cur_zigzag(c);
-            n = n == INT64_MIN ? INT64_MAX : -n;
-        }
-        if ((uint64_t)n > sl_cur_left(c))
-            c->bad = true;
-        for (; n > 0 && !c->bad; n--)
-            if (!one(user, c, s->types[0]))
-                c->bad = true;
+    switch (m->target) {
+    case F_NAME: f->file_name = sl_avro_bytes(c, s); break;
+    case F_SIZE: f->file_size = sl_avro_long(c, s, -1); break;
+    case F_ROWS: f->row_count = sl_avro_long(c, s, -1); break;
+    case F_SCHEMA: f->schema_id = sl_avro_long(c, s, -1); break;
+    case F_LEVEL: f->level = sl_avro_int(c, s, 0); break;
+    case F_MIN_KEY: f->min_key = sl_avro_bytes(c, s); break;
+    case F_MAX_KEY: f->max_key = sl_avro_bytes(c, s); break;
+    case F_KEY_STATS: return read_stats(c, s, p, &p->key_stats, a, &f->key_stats);
+    case F_VALUE_STATS: return read_stats(c, s, p, &p->value_stats, a, &f->value_stats);
+    case F_MIN_SEQUENCE: f->min_sequence_number = sl_avro_long(c, s, 0); break;
+    case F_MAX_SEQUENCE: f->max_sequence_number = sl_avro_long(c, s, 0); break;
+    case F_EXTRA: return sl_strings_read(c, s, a, &f->extra_files, &f->nextra_files, &present);
+    case F_CREATED: f->creation_time = sl_avro_long(c, s, INT64_MIN); break;
+    case F_DELETED: f->delete_row_count = sl_avro_long(c, s, -1); break;
+    case F_INDEX: f->embedded_file_index = sl_avro_bytes(c, s); break;
+    case F_SOURCE: f->file_source = sl_avro_int(c, s, -1); break;
+    case F_STATS_COLS:
+        return sl_strings_read(c, s, a, &f->value_stats_cols, &f->nvalue_stats_cols, &f->has_value_stats_cols);
+    case F_EXTERNAL: f->external_path = sl_avro_bytes(c, s); break;
+    case F_ROW_ID: f->first_row_id = sl_avro_long(c, s, -1); break;
+    case F_WRITE_COLS: return sl_strings_read(c, s, a, &f->write_cols, &f->nwrite_cols, &f->has_write_cols);
+    default: sl_avro_skip(c, s);
     }
     return true;
 }
 
-struct longs {
-    SL_VEC(int64_t) v;
-};
-struct strs {
-    SL_VEC(sl_str) v;
-};
-
-static bool one_long(void *user, struct sl_cur *c, const struct sl_avro_schema *item)
+static bool read_file(struct sl_cur *c, const struct plan *p, const struct sl_avro_schema *s, struct sl_arena *a, struct sl_data_file *f)
 {
-    int64_t *to = sl_vec_push(&((struct longs *)user)->v);
-
-    if (to)
-        *to = get_long(c, item, -1);
-    return to != NULL;
-}
-
-static bool one_str(void *user, struct sl_cur *c, const struct sl_avro_schema *item)
-{
-    sl_str *to = sl_vec_push(&((struct strs *)user)->v);
-
-    if (to)
-        *to = get_text(c, item);
-    return to != NULL;
-}
-
-static const int64_t *get_longs(struct sl_cur *c, const struct sl_avro_schema *s, struct sl_arena *a, size_t *n)
-{
-    struct longs l = {{0}};
-    int64_t *copy = NULL;
-
-    *n = 0;
-    if (get_array(c, s, one_long, &l) && !c->bad) {
-        copy = sl_arena_array(a, l.v.n + 1, sizeof *copy);
-        if (copy && l.v.n)
-            memcpy(copy, l.v.v, l.v.n * sizeof *copy);
-        *n = copy ? l.v.n : 0;
-        c->bad = c->bad || !copy;
-    }
-    sl_free(l.v.v);
-    return copy;
-}
-
-/* NULL if the array is null. */
-static const sl_str *get_strs(struct sl_cur *c, const struct sl_avro_schema *s, struct sl_arena *a, size_t *n)
-{
-    struct strs l = {{0}};
-    sl_str *copy = NULL;
-
-    *n = 0;
-    if (get_array(c, s, one_str, &l) && !c->bad) {
-        copy = sl_arena_array(a, l.v.n + 1, sizeof *copy);
-        if (copy && l.v.n)
-            memcpy(copy, l.v.v, l.v.n * sizeof *copy);
-        *n = copy ? l.v.n : 0;
-        c->bad = c->bad || !copy;
-    }
-    sl_free(l.v.v);
-    return copy;
-}
-
-static void get_stats(struct sl_cur *c, const struct sl_avro_schema *s, struct sl_arena *a, bool want, struct sl_stats *out)
-{
-    memset(out, 0, sizeof *out);
-    out->min = out->max = SL_BINROW_EMPTY;
-    if (!want) {
-        sl_avro_skip(c, s);
-        return;
-    }
-    s = branch(c, s);
-    if (s->kind == SL_AVRO_NULL)
-        return;
-    if (s->kind != SL_AVRO_RECORD) {
+    *f = no_file;
+    s = sl_avro_branch(c, s);
+    if (!s || s->kind != SL_AVRO_RECORD)
         c->bad = true;
-        return;
-    }
-    for (size_t i = 0; i < s->n && !c->bad; i++) {
-        if (strcmp(s->names[i], "_MIN_VALUES") == 0)
-            out->min = get_text(c, s->types[i]);
-        else if (strcmp(s->names[i], "_MAX_VALUES") == 0)
-            out->max = get_text(c, s->types[i]);
-        else if (strcmp(s->names[i], "_NULL_COUNTS") == 0)
-            out->null_counts = get_longs(c, s->types[i], a, &out->nnull_counts);
-        else
-            sl_avro_skip(c, s->types[i]);
-    }
+    for (size_t i = 0; i < p->nfile && !c->bad; i++)
+        if (!read_member(c, p, &p->file[i], a, f))
+            return false;
+    return true;
 }
 
-/* ---- manifests ---- */
-
-enum { E_VERSION, E_KIND, E_PARTITION, E_BUCKET, E_TOTAL_BUCKETS, E_FILE, E_COUNT };
-static const char *const entry_names[] = {"_VERSION", "_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS", "_FILE"};
-
-enum {
-    F_NAME, F_SIZE, F_ROWS, F_MIN_SEQ, F_MAX_SEQ, F_SCHEMA, F_LEVEL, F_REQUIRED,
-    F_MIN_KEY = F_REQUIRED, F_MAX_KEY, F_KEY_STATS, F_VALUE_STATS, F_EXTRA, F_CREATION, F_DELETE_ROWS, F_EMBEDDED, F_SOURCE, F_STATS_COLS,
-    F_EXTERNAL, F_FIRST_ROW, F_WRITE_COLS, F_COUNT
-};
-static const char *const file_names[] = {
-    "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT", "_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_SCHEMA_ID", "_LEVEL", "_MIN_KEY", "_MAX_KEY",
-    "_KEY_STATS", "_VALUE_STATS", "_EXTRA_FILES", "_CREATION_TIME", "_DELETE_ROW_COUNT", "_EMBEDDED_FILE_INDEX", "_FILE_SOURCE",
-    "_VALUE_STATS_COLS", "_EXTERNAL_PATH", "_FIRST_ROW_ID", "_WRITE_COLS",
-};
-
-static void get_file_field(struct sl_cur *c, const struct sl_avro_schema *s, int which, struct sl_arena *a, bool want_stats,
-                           struct sl_data_file *f)
+/* One entry; false if out of memory. A damaged one makes the cursor bad. */
+static bool read_entry(struct sl_cur *c, const struct plan *p, const struct sl_avro_schema *s, struct sl_arena *a, int64_t *version,
+                       struct sl_manifest_entry *e)
 {
-    switch (which) {
-    case F_NAME: f->file_name = get_text(c, s); return;
-    case F_SIZE: f->file_size = get_long(c, s, 0); return;
-    case F_ROWS: f->row_count = get_long(c, s, 0); return;
-    case F_MIN_SEQ: f->min_sequence_number = get_long(c, s, 0); return;
-    case F_MAX_SEQ: f->max_sequence_number = get_long(c, s, 0); return;
-    case F_SCHEMA: f->schema_id = get_long(c, s, 0); return;
-    case F_LEVEL: f->level = get_int(c, s, 0); return;
-    case F_MIN_KEY: f->min_key = get_text(c, s); return;
-    case F_MAX_KEY: f->max_key = get_text(c, s); return;
-    case F_KEY_STATS: get_stats(c, s, a, want_stats, &f->key_stats); return;
-    case F_VALUE_STATS: get_stats(c, s, a, want_stats, &f->value_stats); return;
-    case F_EXTRA: f->extra_files = get_strs(c, s, a, &f->nextra_files); return;
-    case F_CREATION: f->creation_time = get_long(c, s, INT64_MIN); return;
-    case F_DELETE_ROWS: f->delete_row_count = get_long(c, s, -1); return;
-    case F_EMBEDDED: f->embedded_file_index = get_str(c, s); return;
-    case F_SOURCE: f->file_source = get_int(c, s, -1); return;
-    case F_STATS_COLS:
-        f->value_stats_cols = get_strs(c, s, a, &f->nvalue_stats_cols);
-        f->has_value_stats_cols = f->value_stats_cols != NULL;
-        return;
-    case F_EXTERNAL: f->external_path = get_str(c, s); return;
-    case F_FIRST_ROW: f->first_row_id = get_long(c, s, -1); return;
-    case F_WRITE_COLS:
-        f->write_cols = get_strs(c, s, a, &f->nwrite_cols);
-        f->has_write_cols = f->write_cols != NULL;
-        return;
-    default: sl_avro_skip(c, s);
-    }
-}
-
-static void get_file(struct sl_cur *c, const struct sl_avro_schema *s, const struct layout *l, struct sl_arena *a, bool want_stats,
-                     struct sl_data_file *f)
-{
-    f->min_key = f->max_key = SL_BINROW_EMPTY;
-    f->key_stats.min = f->key_stats.max = f->value_stats.min = f->value_stats.max = SL_BINROW_EMPTY;
-    f->creation_time = INT64_MIN;
-    f->delete_row_count = f->first_row_id = -1;
-    f->file_source = -1;
-    if (branch(c, s) != l->schema) {
+    s = sl_avro_branch(c, s);
+    if (!s || s->kind != SL_AVRO_RECORD)
         c->bad = true;
-        return;
-    }
-    for (size_t i = 0; i < l->schema->n && !c->bad; i++)
-        get_file_field(c, l->schema->types[i], l->which[i], a, want_stats, f);
-}
+    for (size_t i = 0; i < p->ntop && !c->bad; i++) {
+        const struct sl_plan_field *m = &p->top[i];
 
-struct entry_reader {
-    struct sl_arena layouts, entry;
-    struct layout top, file;
-    bool want_stats;
-};
-
-static int get_entry(struct sl_cur *c, struct entry_reader *r, const struct sl_avro_schema *root, struct sl_manifest_entry *e, sl_err *err)
-{
-    int32_t version = 0;
-
-    memset(e, 0, sizeof *e);
-    if (branch(c, root) != r->top.schema)
-        c->bad = true;
-    for (size_t i = 0; i < r->top.schema->n && !c->bad; i++) {
-        const struct sl_avro_schema *s = r->top.schema->types[i];
-
-        switch (r->top.which[i]) {
-        case E_VERSION: version = get_int(c, s, 0); break;
-        case E_KIND: e->kind = get_int(c, s, -1); break;
-        case E_PARTITION: e->partition = get_text(c, s); break;
-        case E_BUCKET: e->bucket = get_int(c, s, 0); break;
-        case E_TOTAL_BUCKETS: e->total_buckets = get_int(c, s, 0); break;
-        case E_FILE: get_file(c, s, &r->file, &r->entry, r->want_stats, &e->file); break;
-        default: sl_avro_skip(c, s);
+        switch (m->target) {
+        case TOP_VERSION: *version = sl_avro_long(c, m->schema, -1); break;
+        case TOP_KIND: e->kind = sl_avro_int(c, m->schema, -1); break;
+        case TOP_PARTITION: e->partition = sl_avro_bytes(c, m->schema); break;
+        case TOP_BUCKET: e->bucket = sl_avro_int(c, m->schema, 0); break;
+        case TOP_TOTAL_BUCKETS: e->total_buckets = sl_avro_int(c, m->schema, 0); break;
+        case TOP_FILE:
+            if (!read_file(c, p, m->schema, a, &e->file))
+                return false;
+            break;
+        default: sl_avro_skip(c, m->schema);
         }
     }
-    if (c->bad)
-        return sl_err_set(err, SL_ECORRUPT, "an entry of the manifest is damaged");
+    return true;
+}
+
+static int check_entry(const struct sl_manifest_entry *e, int64_t version, int64_t n, sl_err *err)
+{
+    const struct sl_data_file *f = &e->file;
+
     if (version != 2)
-        return sl_err_set(err, SL_EUNSUPPORTED, "manifest version %d is not supported", version);
+        return sl_err_set(err, SL_EUNSUPPORTED, "manifest entry version %lld is not supported (2 is)", (long long)version);
     if (e->kind != SL_FILE_ADD && e->kind != SL_FILE_DELETE)
-        return sl_err_set(err, SL_ECORRUPT, "an entry of the manifest is of the unknown kind %d", e->kind);
-    if (e->file.row_count < 0 || e->file.file_size < 0)
-        return sl_err_set(err, SL_ECORRUPT, "an entry of the manifest has a negative size");
+        return sl_err_set(err, SL_EUNSUPPORTED, "entry %lld of the manifest has the unknown kind %d", (long long)n, e->kind);
+    if (!sl_format_is_name(f->file_name) || !e->partition.p)
+        return sl_err_set(err, SL_ECORRUPT, "entry %lld of the manifest does not name a file", (long long)n);
+    if (f->file_size < 0 || f->row_count < 0 || f->schema_id < 0)
+        return sl_err_set(err, SL_ECORRUPT, "entry %lld of the manifest has a negative size, row count or schema id", (long long)n);
     return SL_OK;
 }
 
 int sl_manifest_decode(sl_str bytes, bool want_stats, int (*fn)(void *user, const struct sl_manifest_entry *e, sl_err *err), void *user,
                        sl_err *err)
 {
-    struct entry_reader r = {.want_stats = want_stats};
-    struct sl_avro_reader *avro = NULL;
-    struct sl_manifest_entry e;
+    struct sl_arena arena = SL_ARENA_INIT, lists = SL_ARENA_INIT;
+    struct sl_avro_reader *r = NULL;
+    struct plan p = {.want_stats = want_stats};
+    struct sl_cur c;
+    int64_t left, n = 0;
     int rc;
 
-    SL_GO(sl_avro_open(bytes, &avro, err));
-    const struct sl_avro_schema *root = sl_avro_reader_schema(avro);
-    SL_GO(make_layout(&r.layouts, root, entry_names, E_COUNT, E_COUNT, &r.top, err));
-    for (size_t i = 0; i < r.top.schema->n; i++)
-        if (r.top.which[i] == E_FILE)
-            SL_GO(make_layout(&r.layouts, r.top.schema->types[i], file_names, F_COUNT, F_REQUIRED, &r.file, err));
+    SL_GO(sl_avro_open(bytes, &r, err));
+    SL_GO(make_plan(&arena, sl_avro_reader_schema(r), &p, err));
     for (;;) {
-        struct sl_cur c;
-        int64_t count;
-
-        SL_GO(sl_avro_next_block(avro, &count, &c, err));
-        if (count == 0)
+        SL_GO(sl_avro_next_block(r, &left, &c, err));
+        if (left == 0)
             break;
-        for (; count > 0; count--) {
-            sl_arena_reset(&r.entry);
-            SL_GO(get_entry(&c, &r, root, &e, err));
+        for (; left > 0; left--, n++) {
+            struct sl_manifest_entry e = {0};
+            int64_t version = -1;
+
+            if (!read_entry(&c, &p, sl_avro_reader_schema(r), &lists, &version, &e))
+                SL_GOTO_NOMEM(err);
+            if (c.bad) {
+                rc = sl_err_set(err, SL_ECORRUPT, "entry %lld of the manifest is damaged", (long long)n);
+                goto done;
+            }
+            SL_GO(check_entry(&e, version, n, err));
             SL_GO(fn(user, &e, err));
+            if (lists.used > 1 << 16)
+                sl_arena_reset(&lists);
         }
         if (sl_cur_left(&c)) {
-            rc = sl_err_set(err, SL_ECORRUPT, "a block of the manifest holds more than its entries");
+            rc = sl_err_set(err, SL_ECORRUPT, "a block of the manifest is longer than its entries");
             goto done;
         }
     }
 done:
-    sl_avro_close(avro);
-    sl_arena_release(&r.layouts);
-    sl_arena_release(&r.entry);
+    sl_avro_close(r);
+    sl_arena_release(&arena);
+    sl_arena_release(&lists);
     return rc;
 }
 
-#define STATS(name)                                                                                                                \
-    "{\"type\":\"record\",\"name\":\"record_" name "\",\"fields\":[{\"name\":\"_MIN_VALUES\",\"type\":\"bytes\"},"                   \
-    "{\"name\":\"_MAX_VALUES\",\"type\":\"bytes\"},{\"name\":\"_NULL_COUNTS\",\"type\":[\"null\",{\"type\":\"array\",\"items\":"       \
-    "[\"null\",\"long\"]}],\"default\":null}]}"
-#define OPTIONAL(name, type) "{\"name\":\"" name "\",\"type\":[\"null\"," type "],\"default\":null}"
-#define HEAD "{\"type\":\"record\",\"name\":\"record\",\"namespace\":\"org.apache.paimon.avro.generated\",\"fields\":["
-#define STRINGS "{\"type\":\"array\",\"items\":\"string\"}"
+/* ---- identity, copy ---- */
 
-static const char manifest_schema[] = HEAD
-    "{\"name\":\"_VERSION\",\"type\":\"int\"},{\"name\":\"_KIND\",\"type\":\"int\"},{\"name\":\"_PARTITION\",\"type\":\"bytes\"},"
-    "{\"name\":\"_BUCKET\",\"type\":\"int\"},{\"name\":\"_TOTAL_BUCKETS\",\"type\":\"int\"},{\"name\":\"_FILE\",\"type\":"
-    "{\"type\":\"record\",\"name\":\"record__FILE\",\"fields\":[{\"name\":\"_FILE_NAME\",\"type\":\"string\"},"
-    "{\"name\":\"_FILE_SIZE\",\"type\":\"long\"},{\"name\":\"_ROW_COUNT\",\"type\":\"long\"},{\"name\":\"_MIN_KEY\",\"type\":\"bytes\"},"
-    "{\"name\":\"_MAX_KEY\",\"type\":\"bytes\"},{\"name\":\"_KEY_STATS\",\"type\":" STATS("_FILE__KEY_STATS") "},"
-    "{\"name\":\"_VALUE_STATS\",\"type\":" STATS("_FILE__VALUE_STATS") "},{\"name\":\"_MIN_SEQUENCE_NUMBER\",\"type\":\"long\"},"
-    "{\"name\":\"_MAX_SEQUENCE_NUMBER\",\"type\":\"long\"},{\"name\":\"_SCHEMA_ID\",\"type\":\"long\"},{\"name\":\"_LEVEL\",\"type\":\"int\"},"
-    "{\"name\":\"_EXTRA_FILES\",\"type\":" STRINGS "},"
-    OPTIONAL("_CREATION_TIME", "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}") "," OPTIONAL("_DELETE_ROW_COUNT", "\"long\"") ","
-    OPTIONAL("_EMBEDDED_FILE_INDEX", "\"bytes\"") "," OPTIONAL("_FILE_SOURCE", "\"int\"") "," OPTIONAL("_VALUE_STATS_COLS", STRINGS) ","
-    OPTIONAL("_EXTERNAL_PATH", "\"string\"") "," OPTIONAL("_FIRST_ROW_ID", "\"long\"") "," OPTIONAL("_WRITE_COLS", STRINGS) "]}}]}";
-
-struct sl_manifest_writer {
-    struct sl_buf records, done;
-    int64_t count;
-    char sync[16];
-    bool begun;
-};
-
-enum { BLOCK_BYTES = 64 << 10 };
-
-static void put_stats(struct sl_buf *b, const struct sl_stats *st)
+static void put_sized(struct sl_buf *out, sl_str s)
 {
-    sl_avro_put_bytes(b, st->min.p ? st->min : SL_BINROW_EMPTY);
-    sl_avro_put_bytes(b, st->max.p ? st->max : SL_BINROW_EMPTY);
-    sl_avro_put_long(b, 1);
-    if (st->nnull_counts) {
-        sl_avro_put_long(b, (int64_t)st->nnull_counts);
-        for (size_t i = 0; i < st->nnull_counts; i++) {
-            sl_avro_put_long(b, st->null_counts[i] >= 0);
-            if (st->null_counts[i] >= 0)
-                sl_avro_put_long(b, st->null_counts[i]);
-        }
-    }
-    sl_avro_put_long(b, 0);
-}
-
-static void put_strs(struct sl_buf *b, const sl_str *v, size_t n)
-{
-    if (n) {
-        sl_avro_put_long(b, (int64_t)n);
-        for (size_t i = 0; i < n; i++)
-            sl_avro_put_bytes(b, v[i]);
-    }
-    sl_avro_put_long(b, 0);
-}
-
-static void put_optional(struct sl_buf *b, bool there, int64_t v)
-{
-    sl_avro_put_long(b, there);
-    if (there)
-        sl_avro_put_long(b, v);
-}
-
-static void put_optional_str(struct sl_buf *b, sl_str v)
-{
-    sl_avro_put_long(b, v.p != NULL);
-    if (v.p)
-        sl_avro_put_bytes(b, v);
-}
-
-static void put_file(struct sl_buf *b, const struct sl_data_file *f)
-{
-    sl_avro_put_bytes(b, f->file_name);
-    sl_avro_put_long(b, f->file_size);
-    sl_avro_put_long(b, f->row_count);
-    sl_avro_put_bytes(b, f->min_key.p ? f->min_key : SL_BINROW_EMPTY);
-    sl_avro_put_bytes(b, f->max_key.p ? f->max_key : SL_BINROW_EMPTY);
-    put_stats(b, &f->key_stats);
-    put_stats(b, &f->value_stats);
-    sl_avro_put_long(b, f->min_sequence_number);
-    sl_avro_put_long(b, f->max_sequence_number);
-    sl_avro_put_long(b, f->schema_id);
-    sl_avro_put_long(b, f->level);
-    put_strs(b, f->extra_files, f->nextra_files);
-    put_optional(b, f->creation_time != INT64_MIN, f->creation_time);
-    put_optional(b, f->delete_row_count >= 0, f->delete_row_count);
-    put_optional_str(b, f->embedded_file_index);
-    put_optional(b, f->file_source >= 0, f->file_source);
-    sl_avro_put_long(b, f->has_value_stats_cols);
-    if (f->has_value_stats_cols)
-        put_strs(b, f->value_stats_cols, f->nvalue_stats_cols);
-    put_optional_str(b, f->external_path);
-    put_optional(b, f->first_row_id >= 0, f->first_row_id);
-    sl_avro_put_long(b, f->has_write_cols);
-    if (f->has_write_cols)
-        put_strs(b, f->write_cols, f->nwrite_cols);
-}
-
-static void new_sync(char sync[16])
-{
-    for (size_t i = 0; i < 16; i += 8) {
-        uint64_t r = sl_random();
-
-        memcpy(sync + i, &r, 8);
-    }
-}
-
-int sl_manifest_writer_new(struct sl_manifest_writer **out, sl_err *err)
-{
-    *out = sl_calloc(1, sizeof **out);
-    if (!*out)
-        return sl_err_nomem(err);
-    new_sync((*out)->sync);
-    return SL_OK;
-}
-
-static int flush_block(struct sl_manifest_writer *w, sl_err *err)
-{
-    if (!w->begun) {
-        sl_avro_write_header(&w->done, manifest_schema, SL_AVRO_CODEC_ZSTD, w->sync);
-        w->begun = true;
-    }
-    if (w->count == 0)
-        return sl_buf_ok(&w->done, err);
-    SL_TRY(sl_buf_ok(&w->records, err));
-    SL_TRY(sl_avro_write_block(&w->done, w->count, sl_buf_view(&w->records), SL_AVRO_CODEC_ZSTD, w->sync, err));
-    w->count = 0;
-    sl_buf_reset(&w->records);
-    return SL_OK;
-}
-
-int sl_manifest_writer_add(struct sl_manifest_writer *w, const struct sl_manifest_entry *e, sl_err *err)
-{
-    struct sl_buf *b = &w->records;
-
-    sl_avro_put_long(b, 2);
-    sl_avro_put_long(b, e->kind);
-    sl_avro_put_bytes(b, e->partition);
-    sl_avro_put_long(b, e->bucket);
-    sl_avro_put_long(b, e->total_buckets);
-    put_file(b, &e->file);
-    w->count++;
-    return b->n >= BLOCK_BYTES ? flush_block(w, err) : sl_buf_ok(b, err);
-}
-
-size_t sl_manifest_writer_size(const struct sl_manifest_writer *w)
-{
-    return w->done.n + w->records.n / 4;
-}
-
-int sl_manifest_writer_finish(struct sl_manifest_writer *w, struct sl_buf *out, sl_err *err)
-{
-    SL_TRY(flush_block(w, err));
-    sl_buf_add(out, sl_buf_view(&w->done));
-    return sl_buf_ok(out, err);
-}
-
-void sl_manifest_writer_free(struct sl_manifest_writer *w)
-{
-    if (!w)
-        return;
-    sl_buf_release(&w->records);
-    sl_buf_release(&w->done);
-    sl_free(w);
-}
-
-/* ---- identity, copies ---- */
-
-static void add_part(struct sl_buf *out, sl_str s)
-{
-    sl_buf_u8(out, s.p != NULL);
-    sl_buf_u64le(out, s.n);
+    sl_buf_u32le(out, (uint32_t)s.n);
     sl_buf_add(out, s);
 }
 
 void sl_entry_identity(struct sl_buf *out, const struct sl_manifest_entry *e)
 {
-    add_part(out, e->file.file_name);
-    add_part(out, e->partition);
+    const struct sl_data_file *f = &e->file;
+
+    put_sized(out, e->partition);
     sl_buf_u32le(out, (uint32_t)e->bucket);
-    sl_buf_u32le(out, (uint32_t)e->file.level);
-    sl_buf_u64le(out, e->file.nextra_files);
-    for (size_t i = 0; i < e->file.nextra_files; i++)
-        add_part(out, e->file.extra_files[i]);
-    add_part(out, e->file.embedded_file_index);
-    add_part(out, e->file.external_path);
+    sl_buf_u32le(out, (uint32_t)f->level);
+    put_sized(out, f->file_name);
+    sl_buf_u32le(out, (uint32_t)f->nextra_files);
+    for (size_t i = 0; i < f->nextra_files; i++)
+        put_sized(out, f->extra_files[i]);
+    sl_buf_u8(out, f->embedded_file_index.p != NULL);
+    put_sized(out, f->embedded_file_index);
+    sl_buf_u8(out, f->external_path.p != NULL);
+    put_sized(out, f->external_path);
 }
 
 static bool copy_str(struct sl_arena *a, sl_str *s)
@@ -574,24 +223,22 @@ static bool copy_strs(struct sl_arena *a, const sl_str **v, size_t n)
 {
     sl_str *copy = n ? sl_arena_array(a, n, sizeof *copy) : NULL;
 
-    if (n && !copy)
-        return false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; copy && i < n; i++) {
         copy[i] = (*v)[i];
         if (!copy_str(a, &copy[i]))
             return false;
     }
     *v = copy;
-    return true;
+    return copy || n == 0;
 }
 
 static bool copy_stats(struct sl_arena *a, struct sl_stats *st)
 {
     int64_t *counts = st->nnull_counts ? sl_arena_array(a, st->nnull_counts, sizeof *counts) : NULL;
 
-    if ((st->nnull_counts && !counts) || !copy_str(a, &st->min) || !copy_str(a, &st->max))
+    if (!copy_str(a, &st->min) || !copy_str(a, &st->max) || (st->nnull_counts && !counts))
         return false;
-    if (st->nnull_counts)
+    if (counts)
         memcpy(counts, st->null_counts, st->nnull_counts * sizeof *counts);
     st->null_counts = counts;
     return true;
@@ -608,444 +255,122 @@ bool sl_entry_copy(struct sl_arena *a, const struct sl_manifest_entry *from, str
            copy_str(a, &f->external_path) && copy_strs(a, &f->write_cols, f->nwrite_cols);
 }
 
-/* ---- manifest lists ---- */
+/* ---- writing ---- */
 
-enum { M_NAME, M_SIZE, M_ADDED, M_DELETED, M_STATS, M_REQUIRED, M_SCHEMA = M_REQUIRED, M_MIN_BUCKET, M_MAX_BUCKET, M_MIN_LEVEL, M_MAX_LEVEL,
-       M_MIN_ROW, M_MAX_ROW, M_VERSION, M_COUNT };
-static const char *const meta_names[] = {"_FILE_NAME", "_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_PARTITION_STATS", "_SCHEMA_ID",
-                                         "_MIN_BUCKET", "_MAX_BUCKET", "_MIN_LEVEL", "_MAX_LEVEL", "_MIN_ROW_ID", "_MAX_ROW_ID", "_VERSION"};
+#define STRINGS "{\"type\":\"array\",\"items\":\"string\"}"
+#define MILLIS "{\"type\":\"long\",\"logicalType\":\"timestamp-millis\"}"
 
-static int get_meta(struct sl_cur *c, const struct layout *l, const struct sl_avro_schema *root, struct sl_arena *a, struct sl_manifest_meta *m,
-                    sl_err *err)
+static const char manifest_schema[] = SL_RECORD_SCHEMA(
+    SL_FIELD_SCHEMA("_VERSION", "\"int\"") "," SL_FIELD_SCHEMA("_KIND", "\"int\"") "," SL_FIELD_SCHEMA("_PARTITION", "\"bytes\"") ","
+    SL_FIELD_SCHEMA("_BUCKET", "\"int\"") "," SL_FIELD_SCHEMA("_TOTAL_BUCKETS", "\"int\"") ","
+    "{\"name\":\"_FILE\",\"type\":{\"type\":\"record\",\"name\":\"record__FILE\",\"fields\":["
+    SL_FIELD_SCHEMA("_FILE_NAME", "\"string\"") "," SL_FIELD_SCHEMA("_FILE_SIZE", "\"long\"") ","
+    SL_FIELD_SCHEMA("_ROW_COUNT", "\"long\"") "," SL_FIELD_SCHEMA("_MIN_KEY", "\"bytes\"") ","
+    SL_FIELD_SCHEMA("_MAX_KEY", "\"bytes\"") ","
+    SL_FIELD_SCHEMA("_KEY_STATS", SL_STATS_SCHEMA("record__FILE__KEY_STATS")) ","
+    SL_FIELD_SCHEMA("_VALUE_STATS", SL_STATS_SCHEMA("record__FILE__VALUE_STATS")) ","
+    SL_FIELD_SCHEMA("_MIN_SEQUENCE_NUMBER", "\"long\"") "," SL_FIELD_SCHEMA("_MAX_SEQUENCE_NUMBER", "\"long\"") ","
+    SL_FIELD_SCHEMA("_SCHEMA_ID", "\"long\"") "," SL_FIELD_SCHEMA("_LEVEL", "\"int\"") ","
+    SL_FIELD_SCHEMA("_EXTRA_FILES", STRINGS) "," SL_NULLABLE_SCHEMA("_CREATION_TIME", MILLIS) ","
+    SL_NULLABLE_SCHEMA("_DELETE_ROW_COUNT", "\"long\"") "," SL_NULLABLE_SCHEMA("_EMBEDDED_FILE_INDEX", "\"bytes\"") ","
+    SL_NULLABLE_SCHEMA("_FILE_SOURCE", "\"int\"") "," SL_NULLABLE_SCHEMA("_VALUE_STATS_COLS", STRINGS) ","
+    SL_NULLABLE_SCHEMA("_EXTERNAL_PATH", "\"string\"") "," SL_NULLABLE_SCHEMA("_FIRST_ROW_ID", "\"long\"") ","
+    SL_NULLABLE_SCHEMA("_WRITE_COLS", STRINGS) "]}}");
+
+struct sl_manifest_writer {
+    struct sl_avro_writer avro;
+};
+
+int sl_manifest_writer_new(struct sl_manifest_writer **out, sl_err *err)
 {
-    int32_t version = 2;
-
-    memset(m, 0, sizeof *m);
-    m->min_bucket = m->max_bucket = m->min_level = m->max_level = INT32_MIN;
-    m->min_row_id = m->max_row_id = -1;
-    if (branch(c, root) != l->schema)
-        c->bad = true;
-    for (size_t i = 0; i < l->schema->n && !c->bad; i++) {
-        const struct sl_avro_schema *s = l->schema->types[i];
-
-        switch (l->which[i]) {
-        case M_VERSION: version = get_int(c, s, 0); break;
-        case M_NAME: m->file_name = get_text(c, s); break;
-        case M_SIZE: m->file_size = get_long(c, s, 0); break;
-        case M_ADDED: m->num_added_files = get_long(c, s, 0); break;
-        case M_DELETED: m->num_deleted_files = get_long(c, s, 0); break;
-        case M_STATS: get_stats(c, s, a, true, &m->partition_stats); break;
-        case M_SCHEMA: m->schema_id = get_long(c, s, 0); break;
-        case M_MIN_BUCKET: m->min_bucket = get_int(c, s, INT32_MIN); break;
-        case M_MAX_BUCKET: m->max_bucket = get_int(c, s, INT32_MIN); break;
-        case M_MIN_LEVEL: m->min_level = get_int(c, s, INT32_MIN); break;
-        case M_MAX_LEVEL: m->max_level = get_int(c, s, INT32_MIN); break;
-        case M_MIN_ROW: m->min_row_id = get_long(c, s, -1); break;
-        case M_MAX_ROW: m->max_row_id = get_long(c, s, -1); break;
-        default: sl_avro_skip(c, s);
-        }
-    }
-    if (c->bad)
-        return sl_err_set(err, SL_ECORRUPT, "an entry of the manifest list is damaged");
-    if (version != 2)
-        return sl_err_set(err, SL_EUNSUPPORTED, "manifest list version %d is not supported", version);
-    if (m->file_name.n == 0 || memchr(m->file_name.p, '/', m->file_name.n) || memchr(m->file_name.p, 0, m->file_name.n))
-        return sl_err_set(err, SL_ECORRUPT, "the manifest list names a file that can be none");
-    if (!copy_str(a, &m->file_name) || !copy_stats(a, &m->partition_stats))
+    *out = sl_calloc(1, sizeof **out);
+    if (!*out)
         return sl_err_nomem(err);
+    sl_avro_writer_begin(&(*out)->avro, manifest_schema);
     return SL_OK;
 }
 
-int sl_manifest_list_decode(sl_str bytes, struct sl_manifest_list *out, sl_err *err)
+static void put_strings(struct sl_buf *b, const sl_str *v, size_t n)
 {
-    struct sl_arena layouts = SL_ARENA_INIT;
-    struct sl_avro_reader *avro = NULL;
-    struct layout l;
-    int rc;
-
-    SL_GO(sl_avro_open(bytes, &avro, err));
-    const struct sl_avro_schema *root = sl_avro_reader_schema(avro);
-    SL_GO(make_layout(&layouts, root, meta_names, M_COUNT, M_REQUIRED, &l, err));
-    for (;;) {
-        struct sl_cur c;
-        int64_t count;
-
-        SL_GO(sl_avro_next_block(avro, &count, &c, err));
-        if (count == 0)
-            break;
-        for (; count > 0; count--) {
-            struct sl_manifest_meta m, *to;
-
-            SL_GO(get_meta(&c, &l, root, &out->arena, &m, err));
-            to = sl_vec_push(out);
-            if (!to)
-                SL_GOTO_NOMEM(err);
-            *to = m;
-        }
-    }
-done:
-    sl_avro_close(avro);
-    sl_arena_release(&layouts);
-    return rc;
-}
-
-static const char list_schema[] = HEAD
-    "{\"name\":\"_VERSION\",\"type\":\"int\"},{\"name\":\"_FILE_NAME\",\"type\":\"string\"},{\"name\":\"_FILE_SIZE\",\"type\":\"long\"},"
-    "{\"name\":\"_NUM_ADDED_FILES\",\"type\":\"long\"},{\"name\":\"_NUM_DELETED_FILES\",\"type\":\"long\"},{\"name\":\"_PARTITION_STATS\",\"type\":"
-    STATS("_PARTITION_STATS") "},{\"name\":\"_SCHEMA_ID\",\"type\":\"long\"}," OPTIONAL("_MIN_BUCKET", "\"int\"") ","
-    OPTIONAL("_MAX_BUCKET", "\"int\"") "," OPTIONAL("_MIN_LEVEL", "\"int\"") "," OPTIONAL("_MAX_LEVEL", "\"int\"") ","
-    OPTIONAL("_MIN_ROW_ID", "\"long\"") "," OPTIONAL("_MAX_ROW_ID", "\"long\"") "]}";
-
-int sl_manifest_list_encode(const struct sl_manifest_meta *v, size_t n, struct sl_buf *out, sl_err *err)
-{
-    struct sl_buf records = SL_BUF_INIT;
-    char sync[16];
-    int rc = SL_OK;
-
-    new_sync(sync);
-    sl_avro_write_header(out, list_schema, SL_AVRO_CODEC_ZSTD, sync);
-    for (size_t i = 0; i < n; i++) {
-        const struct sl_manifest_meta *m = &v[i];
-
-        sl_avro_put_long(&records, 2);
-        sl_avro_put_bytes(&records, m->file_name);
-        sl_avro_put_long(&records, m->file_size);
-        sl_avro_put_long(&records, m->num_added_files);
-        sl_avro_put_long(&records, m->num_deleted_files);
-        put_stats(&records, &m->partition_stats);
-        sl_avro_put_long(&records, m->schema_id);
-        put_optional(&records, m->min_bucket != INT32_MIN, m->min_bucket);
-        put_optional(&records, m->max_bucket != INT32_MIN, m->max_bucket);
-        put_optional(&records, m->min_level != INT32_MIN, m->min_level);
-        put_optional(&records, m->max_level != INT32_MIN, m->max_level);
-        put_optional(&records, m->min_row_id >= 0, m->min_row_id);
-        put_optional(&records, m->max_row_id >= 0, m->max_row_id);
-    }
-    SL_GO(sl_buf_ok(&records, err));
     if (n)
-        SL_GO(sl_avro_write_block(out, (int64_t)n, sl_buf_view(&records), SL_AVRO_CODEC_ZSTD, sync, err));
-    rc = sl_buf_ok(out, err);
-done:
-    sl_buf_release(&records);
-    return rc;
+        sl_avro_put_long(b, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        sl_avro_put_bytes(b, v[i]);
+    sl_avro_put_long(b, 0);
 }
 
-void sl_manifest_list_release(struct sl_manifest_list *l)
+static void put_optional_long(struct sl_buf *b, int64_t v, int64_t absent)
 {
-    sl_arena_release(&l->arena);
-    sl_free(l->v);
-    memset(l, 0, sizeof *l);
+    sl_avro_put_long(b, v != absent);
+    if (v != absent)
+        sl_avro_put_long(b, v);
 }
 
-/* ---- tally ---- */
-
-struct sl_manifest_tally {
-    struct sl_arena arena;
-    const struct sl_type *const *types;
-    size_t n;
-    struct sl_value *min, *max, *now;
-    int64_t *nulls;
-    bool *seen;
-    int64_t added, deleted, schema_id;
-    int32_t min_bucket, max_bucket, min_level, max_level;
-    bool any;
-    sl_str last; /* partition counted last */
-};
-
-int sl_manifest_tally_new(const struct sl_type *const *types, size_t n, struct sl_manifest_tally **out, sl_err *err)
+static void put_optional_bytes(struct sl_buf *b, sl_str s)
 {
-    struct sl_manifest_tally *t = sl_calloc(1, sizeof *t);
-
-    *out = t;
-    if (!t)
-        return sl_err_nomem(err);
-    t->types = types;
-    t->n = n;
-    t->min = sl_arena_array(&t->arena, n + 1, sizeof *t->min);
-    t->max = sl_arena_array(&t->arena, n + 1, sizeof *t->max);
-    t->now = sl_arena_array(&t->arena, n + 1, sizeof *t->now);
-    t->nulls = sl_arena_array(&t->arena, n + 1, sizeof *t->nulls);
-    t->seen = sl_arena_array(&t->arena, n + 1, sizeof *t->seen);
-    if (t->min && t->max && t->now && t->nulls && t->seen)
-        return SL_OK;
-    sl_manifest_tally_free(t);
-    *out = NULL;
-    return sl_err_nomem(err);
+    sl_avro_put_long(b, s.p != NULL);
+    if (s.p)
+        sl_avro_put_bytes(b, s);
 }
 
-void sl_manifest_tally_free(struct sl_manifest_tally *t)
+static void put_optional_strings(struct sl_buf *b, bool present, const sl_str *v, size_t n)
 {
-    if (!t)
+    sl_avro_put_long(b, present);
+    if (present)
+        put_strings(b, v, n);
+}
+
+static void put_file(struct sl_buf *b, const struct sl_data_file *f)
+{
+    sl_avro_put_bytes(b, f->file_name);
+    sl_avro_put_long(b, f->file_size);
+    sl_avro_put_long(b, f->row_count);
+    sl_avro_put_bytes(b, f->min_key.p ? f->min_key : SL_BINROW_EMPTY);
+    sl_avro_put_bytes(b, f->max_key.p ? f->max_key : SL_BINROW_EMPTY);
+    sl_stats_put(b, &f->key_stats);
+    sl_stats_put(b, &f->value_stats);
+    sl_avro_put_long(b, f->min_sequence_number);
+    sl_avro_put_long(b, f->max_sequence_number);
+    sl_avro_put_long(b, f->schema_id);
+    sl_avro_put_long(b, f->level);
+    put_strings(b, f->extra_files, f->nextra_files);
+    put_optional_long(b, f->creation_time, INT64_MIN);
+    put_optional_long(b, f->delete_row_count < 0 ? -1 : f->delete_row_count, -1);
+    put_optional_bytes(b, f->embedded_file_index);
+    put_optional_long(b, f->file_source < 0 ? -1 : f->file_source, -1);
+    put_optional_strings(b, f->has_value_stats_cols, f->value_stats_cols, f->nvalue_stats_cols);
+    put_optional_bytes(b, f->external_path);
+    put_optional_long(b, f->first_row_id < 0 ? -1 : f->first_row_id, -1);
+    put_optional_strings(b, f->has_write_cols, f->write_cols, f->nwrite_cols);
+}
+
+int sl_manifest_writer_add(struct sl_manifest_writer *w, const struct sl_manifest_entry *e, sl_err *err)
+{
+    struct sl_buf *b = &w->avro.block;
+
+    sl_avro_put_long(b, 2);
+    sl_avro_put_long(b, e->kind);
+    sl_avro_put_bytes(b, e->partition);
+    sl_avro_put_long(b, e->bucket);
+    sl_avro_put_long(b, e->total_buckets);
+    put_file(b, &e->file);
+    return sl_avro_writer_record(&w->avro, err);
+}
+
+size_t sl_manifest_writer_size(const struct sl_manifest_writer *w)
+{
+    return w->avro.out.n + w->avro.block.n / 3;
+}
+
+int sl_manifest_writer_finish(struct sl_manifest_writer *w, struct sl_buf *out, sl_err *err)
+{
+    return sl_avro_writer_finish(&w->avro, out, err);
+}
+
+void sl_manifest_writer_free(struct sl_manifest_writer *w)
+{
+    if (!w)
         return;
-    sl_arena_release(&t->arena);
-    sl_free(t);
-}
-
-static bool has_bytes(enum sl_kind k)
-{
-    return k == SL_CHAR || k == SL_VARCHAR || k == SL_BINARY || k == SL_VARBINARY;
-}
-
-static bool keep_bound(struct sl_manifest_tally *t, struct sl_value *to, const struct sl_value *v)
-{
-    *to = *v;
-    if (has_bytes(v->kind) && v->u.s.n) {
-        to->u.s = sl_arena_str(&t->arena, v->u.s);
-        return to->u.s.p != NULL;
-    }
-    return true;
-}
-
-int sl_manifest_tally_add(struct sl_manifest_tally *t, const struct sl_manifest_entry *e, sl_err *err)
-{
-    if (e->kind == SL_FILE_ADD)
-        t->added++;
-    else
-        t->deleted++;
-    if (!t->any || e->file.schema_id > t->schema_id)
-        t->schema_id = e->file.schema_id;
-    if (!t->any || e->bucket < t->min_bucket)
-        t->min_bucket = e->bucket;
-    if (!t->any || e->bucket > t->max_bucket)
-        t->max_bucket = e->bucket;
-    if (!t->any || e->file.level < t->min_level)
-        t->min_level = e->file.level;
-    if (!t->any || e->file.level > t->max_level)
-        t->max_level = e->file.level;
-    t->any = true;
-    SL_TRY(sl_binrow_decode(e->partition, t->types, t->n, t->now, err));
-    for (size_t i = 0; i < t->n; i++) {
-        const struct sl_value *v = &t->now[i];
-        bool good = true;
-
-        if (v->null) {
-            t->nulls[i]++;
-            continue;
-        }
-        if (!t->seen[i] || sl_value_cmp(v, &t->min[i]) < 0)
-            good = keep_bound(t, &t->min[i], v);
-        if (good && (!t->seen[i] || sl_value_cmp(v, &t->max[i]) > 0))
-            good = keep_bound(t, &t->max[i], v);
-        t->seen[i] = true;
-        if (!good)
-            return sl_err_nomem(err);
-    }
-    return SL_OK;
-}
-
-int sl_manifest_tally_finish(struct sl_manifest_tally *t, struct sl_arena *a, struct sl_manifest_meta *m, sl_err *err)
-{
-    struct sl_buf low = SL_BUF_INIT, high = SL_BUF_INIT;
-    int64_t *nulls = sl_arena_array(a, t->n + 1, sizeof *nulls);
-    int rc;
-
-    if (!nulls)
-        return sl_err_nomem(err);
-    for (size_t i = 0; i < t->n; i++) {
-        nulls[i] = t->nulls[i];
-        if (!t->seen[i])
-            t->min[i] = t->max[i] = (struct sl_value){.kind = t->types[i]->kind, .null = true};
-    }
-    SL_GO(sl_binrow_encode(t->types, t->min, t->n, &low, err));
-    SL_GO(sl_binrow_encode(t->types, t->max, t->n, &high, err));
-    m->num_added_files = t->added;
-    m->num_deleted_files = t->deleted;
-    m->schema_id = t->schema_id;
-    m->min_bucket = t->min_bucket;
-    m->max_bucket = t->max_bucket;
-    m->min_level = t->min_level;
-    m->max_level = t->max_level;
-    m->min_row_id = m->max_row_id = -1;
-    m->partition_stats.min = sl_arena_str(a, sl_buf_view(&low));
-    m->partition_stats.max = sl_arena_str(a, sl_buf_view(&high));
-    m->partition_stats.null_counts = nulls;
-    m->partition_stats.nnull_counts = t->n;
-    if (!m->partition_stats.min.p || !m->partition_stats.max.p)
-        rc = sl_err_nomem(err);
-done:
-    sl_buf_release(&low);
-    sl_buf_release(&high);
-    return rc;
-}
-
-/* ---- index manifests ---- */
-
-enum { I_KIND, I_PARTITION, I_BUCKET, I_TYPE, I_NAME, I_SIZE, I_ROWS, I_VERSION, I_REQUIRED, I_RANGES = I_REQUIRED, I_EXTERNAL, I_GLOBAL, I_COUNT };
-static const char *const index_names[] = {"_KIND", "_PARTITION", "_BUCKET", "_INDEX_TYPE", "_FILE_NAME", "_FILE_SIZE", "_ROW_COUNT", "_VERSION",
-                                          "_DELETIONS_VECTORS_RANGES", "_EXTERNAL_PATH", "_GLOBAL_INDEX"};
-
-struct ranges {
-    SL_VEC(struct sl_dv_range) v;
-};
-
-static bool one_range(void *user, struct sl_cur *c, const struct sl_avro_schema *item)
-{
-    struct sl_dv_range *to = sl_vec_push(&((struct ranges *)user)->v);
-
-    item = branch(c, item);
-    if (!to || item->kind != SL_AVRO_RECORD)
-        return false;
-    to->cardinality = -1;
-    for (size_t i = 0; i < item->n && !c->bad; i++) {
-        if (strcmp(item->names[i], "f0") == 0)
-            to->data_file = get_text(c, item->types[i]);
-        else if (strcmp(item->names[i], "f1") == 0)
-            to->offset = get_long(c, item->types[i], 0);
-        else if (strcmp(item->names[i], "f2") == 0)
-            to->length = get_long(c, item->types[i], 0);
-        else if (strcmp(item->names[i], "_CARDINALITY") == 0)
-            to->cardinality = get_long(c, item->types[i], -1);
-        else
-            sl_avro_skip(c, item->types[i]);
-    }
-    return true;
-}
-
-static int get_ranges(struct sl_cur *c, const struct sl_avro_schema *s, struct sl_arena *a, struct sl_index_entry *e, sl_err *err)
-{
-    struct ranges r = {{0}};
-    struct sl_dv_range *copy = NULL;
-    bool good = true;
-
-    if (get_array(c, s, one_range, &r) && !c->bad) {
-        copy = sl_arena_array(a, r.v.n + 1, sizeof *copy);
-        good = copy != NULL;
-        for (size_t i = 0; i < r.v.n && good; i++) {
-            copy[i] = r.v.v[i];
-            good = copy_str(a, &copy[i].data_file);
-        }
-        e->dvs = copy;
-        e->ndvs = good ? r.v.n : 0;
-    }
-    sl_free(r.v.v);
-    return good ? SL_OK : sl_err_nomem(err);
-}
-
-static int get_index(struct sl_cur *c, const struct layout *l, const struct sl_avro_schema *root, struct sl_arena *a, struct sl_index_entry *e,
-                     sl_err *err)
-{
-    int32_t version = 0;
-
-    memset(e, 0, sizeof *e);
-    if (branch(c, root) != l->schema)
-        c->bad = true;
-    for (size_t i = 0; i < l->schema->n && !c->bad; i++) {
-        const struct sl_avro_schema *s = l->schema->types[i];
-
-        switch (l->which[i]) {
-        case I_VERSION: version = get_int(c, s, 0); break;
-        case I_KIND: e->kind = get_int(c, s, -1); break;
-        case I_PARTITION: e->partition = get_text(c, s); break;
-        case I_BUCKET: e->bucket = get_int(c, s, 0); break;
-        case I_TYPE: e->index_type = get_text(c, s); break;
-        case I_NAME: e->file_name = get_text(c, s); break;
-        case I_SIZE: e->file_size = get_long(c, s, 0); break;
-        case I_ROWS: e->row_count = get_long(c, s, 0); break;
-        case I_RANGES: SL_TRY(get_ranges(c, s, a, e, err)); break;
-        case I_EXTERNAL: e->external_path = get_str(c, s); break;
-        case I_GLOBAL: {
-            const struct sl_avro_schema *b = branch(c, s);
-            e->has_global_index = b->kind != SL_AVRO_NULL;
-            sl_avro_skip(c, b);
-            break;
-        }
-        default: sl_avro_skip(c, s);
-        }
-    }
-    if (c->bad)
-        return sl_err_set(err, SL_ECORRUPT, "an entry of the index manifest is damaged");
-    if (version != 1)
-        return sl_err_set(err, SL_EUNSUPPORTED, "index manifest version %d is not supported", version);
-    if (!copy_str(a, &e->partition) || !copy_str(a, &e->index_type) || !copy_str(a, &e->file_name) || !copy_str(a, &e->external_path))
-        return sl_err_nomem(err);
-    return SL_OK;
-}
-
-int sl_index_manifest_decode(sl_str bytes, struct sl_index_manifest *out, sl_err *err)
-{
-    struct sl_arena layouts = SL_ARENA_INIT;
-    struct sl_avro_reader *avro = NULL;
-    struct layout l;
-    int rc;
-
-    SL_GO(sl_avro_open(bytes, &avro, err));
-    const struct sl_avro_schema *root = sl_avro_reader_schema(avro);
-    SL_GO(make_layout(&layouts, root, index_names, I_COUNT, I_REQUIRED, &l, err));
-    for (;;) {
-        struct sl_cur c;
-        int64_t count;
-
-        SL_GO(sl_avro_next_block(avro, &count, &c, err));
-        if (count == 0)
-            break;
-        for (; count > 0; count--) {
-            struct sl_index_entry e, *to;
-
-            SL_GO(get_index(&c, &l, root, &out->arena, &e, err));
-            to = sl_vec_push(out);
-            if (!to)
-                SL_GOTO_NOMEM(err);
-            *to = e;
-        }
-    }
-done:
-    sl_avro_close(avro);
-    sl_arena_release(&layouts);
-    return rc;
-}
-
-static const char index_schema[] = HEAD
-    "{\"name\":\"_VERSION\",\"type\":\"int\"},{\"name\":\"_KIND\",\"type\":\"int\"},{\"name\":\"_PARTITION\",\"type\":\"bytes\"},"
-    "{\"name\":\"_BUCKET\",\"type\":\"int\"},{\"name\":\"_INDEX_TYPE\",\"type\":\"string\"},{\"name\":\"_FILE_NAME\",\"type\":\"string\"},"
-    "{\"name\":\"_FILE_SIZE\",\"type\":\"long\"},{\"name\":\"_ROW_COUNT\",\"type\":\"long\"},"
-    OPTIONAL("_DELETIONS_VECTORS_RANGES", "{\"type\":\"array\",\"items\":[\"null\",{\"type\":\"record\",\"name\":\"record__DELETIONS_VECTORS_RANGES\","
-    "\"fields\":[{\"name\":\"f0\",\"type\":\"string\"},{\"name\":\"f1\",\"type\":\"int\"},{\"name\":\"f2\",\"type\":\"int\"},"
-    OPTIONAL("_CARDINALITY", "\"long\"") "]}]}") "," OPTIONAL("_EXTERNAL_PATH", "\"string\"") "]}";
-
-int sl_index_manifest_encode(const struct sl_index_entry *v, size_t n, struct sl_buf *out, sl_err *err)
-{
-    struct sl_buf b = SL_BUF_INIT;
-    char sync[16];
-    int rc = SL_OK;
-
-    new_sync(sync);
-    sl_avro_write_header(out, index_schema, SL_AVRO_CODEC_ZSTD, sync);
-    for (size_t i = 0; i < n; i++) {
-        sl_avro_put_long(&b, 1);
-        sl_avro_put_long(&b, v[i].kind);
-        sl_avro_put_bytes(&b, v[i].partition);
-        sl_avro_put_long(&b, v[i].bucket);
-        sl_avro_put_bytes(&b, v[i].index_type);
-        sl_avro_put_bytes(&b, v[i].file_name);
-        sl_avro_put_long(&b, v[i].file_size);
-        sl_avro_put_long(&b, v[i].row_count);
-        sl_avro_put_long(&b, v[i].dvs != NULL);
-        if (v[i].dvs) {
-            if (v[i].ndvs)
-                sl_avro_put_long(&b, (int64_t)v[i].ndvs);
-            for (size_t k = 0; k < v[i].ndvs; k++) {
-                sl_avro_put_long(&b, 1);
-                sl_avro_put_bytes(&b, v[i].dvs[k].data_file);
-                sl_avro_put_long(&b, v[i].dvs[k].offset);
-                sl_avro_put_long(&b, v[i].dvs[k].length);
-                put_optional(&b, v[i].dvs[k].cardinality >= 0, v[i].dvs[k].cardinality);
-            }
-            sl_avro_put_long(&b, 0);
-        }
-        put_optional_str(&b, v[i].external_path);
-    }
-    SL_GO(sl_buf_ok(&b, err));
-    if (n)
-        SL_GO(sl_avro_write_block(out, (int64_t)n, sl_buf_view(&b), SL_AVRO_CODEC_ZSTD, sync, err));
-    rc = sl_buf_ok(out, err);
-done:
-    sl_buf_release(&b);
-    return rc;
-}
-
-void sl_index_manifest_release(struct sl_index_manifest *m)
-{
-    sl_arena_release(&m->arena);
-    sl_free(m->v);
-    memset(m, 0, sizeof *m);
+    sl_avro_writer_release(&w->avro);
+    sl_free(w);
 }
