@@ -2,21 +2,32 @@
 
 #include "base/mem.h"
 
+/* jansson reports some failures of memory as bad syntax, or not at all. */
+static _Thread_local bool starved;
+
+static void *allocate(size_t n)
+{
+    void *p = sl_malloc(n);
+
+    starved = starved || !p;
+    return p;
+}
+
 __attribute__((constructor)) static void use_our_memory(void)
 {
-    json_set_alloc_funcs(sl_malloc, sl_free);
+    json_set_alloc_funcs(allocate, sl_free);
 }
 
 int sl_json_parse(sl_str text, json_t **out, sl_err *err)
 {
     json_error_t e;
 
+    starved = false;
     *out = json_loadb(text.n ? text.p : "", text.n,
                       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
     if (*out)
         return SL_OK;
-    /* Without a place it is no error of the text. */
-    if (json_error_code(&e) == json_error_out_of_memory || e.line < 0)
+    if (starved)
         return sl_err_nomem(err);
     return sl_err_set(err, SL_ECORRUPT, "invalid JSON at line %d, column %d: %s", e.line, e.column, e.text);
 }
