@@ -142,8 +142,8 @@ def update(b):
     files, out = data_files(template), b.path("duck-rewritten")
     wanted = max(len(files) // 100, 1)
     middle = len(files) // 2
-    by_name = b.run([b.duck, f"""SELECT min(date)::VARCHAR, max(date)::VARCHAR, filename FROM read_parquet({list_of(files)}, filename=true)
-        GROUP BY filename ORDER BY min(date)"""]).splitlines()
+    by_name = b.run([b.duck, script(b, "names.sql", f"""SELECT min(date)::VARCHAR, max(date)::VARCHAR, filename
+        FROM read_parquet({list_of(files)}, filename=true) GROUP BY filename ORDER BY min(date)""")]).splitlines()
     chosen = [line.split("\t") for line in by_name[middle:middle + wanted]]
     low, high = chosen[0][0], chosen[-1][1]
     where = f"date BETWEEN TIMESTAMP '{low}' AND TIMESTAMP '{high}'"
