@@ -11,12 +11,10 @@ static bool is_nested(const char *type)
 }
 
 /* SELECT c0, to_json(c1), ... FROM (query) AS t(c0, c1, ...), so that nested values are JSON. */
-static int wrap_nested(struct sl_conn *c, const struct sl_buf *sql, const struct sl_result *types, struct sl_buf *out, size_t *shift,
-                       sl_err *err)
+static int wrap_nested(const struct sl_buf *sql, const struct sl_result *types, struct sl_buf *out, size_t *shift, sl_err *err)
 {
     const size_t n = sl_result_ncols(types);
 
-    (void)c;
     sl_buf_addc(out, "SELECT ");
     for (size_t i = 0; i < n; i++)
         sl_buf_printf(out, is_nested(sl_result_type_sql(types, i)) ? "%sto_json(c%zu)" : "%sc%zu", i ? ", " : "", i);
@@ -94,7 +92,7 @@ static int query_to_sink(struct sl_exec *r, struct sl_query *q, sl_err *err)
         for (size_t i = 0; i < sl_result_ncols(types); i++)
             nested |= is_nested(sl_result_type_sql(types, i));
         if (nested) {
-            SL_GO(wrap_nested(q->conn, sql, types, &wrapped, &shift, err));
+            SL_GO(wrap_nested(sql, types, &wrapped, &shift, err));
             sql = &wrapped;
         }
     }
@@ -120,7 +118,7 @@ done:
 
 static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct sl_range options, sl_err *err)
 {
-    struct sl_sql_text text = SL_SQL_TEXT_INIT, tail = SL_SQL_TEXT_INIT;
+    struct sl_sql_text tail = SL_SQL_TEXT_INIT;
     struct sl_buf copy = SL_BUF_INIT;
     struct sl_result *res = NULL;
     size_t rows;
@@ -152,7 +150,6 @@ static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct
     r->done.counts_rows = true;
 done:
     sl_result_free(res);
-    sl_sql_text_release(&text);
     sl_sql_text_release(&tail);
     sl_buf_release(&copy);
     return rc;

@@ -259,7 +259,6 @@ static int show_snapshots(struct sl_exec *r, sl_err *err)
         sl_buf_sql_ident(&text, r->st->name.db);
         sl_buf_ch(&text, '.');
     }
-    const size_t at = text.n;
     sl_buf_sql_ident(&text, r->st->name.table);
     if (!text.failed) { /* before the closing quote */
         text.n--;
@@ -272,7 +271,6 @@ static int show_snapshots(struct sl_exec *r, sl_err *err)
     r->done.rows = inner.done.rows;
     if (rc != SL_OK && err)
         err->offset = (int64_t)r->st->name.from;
-    (void)at;
 done:
     sl_statement_release(&st);
     sl_tokens_release(&tokens);

@@ -50,6 +50,14 @@ static int register_functions(struct sl_conn *c, sl_err *err)
     return rc;
 }
 
+static void on_progress(void *user, double percent)
+{
+    const struct sl_session *s = user;
+
+    if (s->sink && s->sink->progress)
+        s->sink->progress(s->sink->user, percent, (double)(sl_mono_nanos() - s->started) / 1e9);
+}
+
 int sl_session_conn(struct sl_session *s, struct sl_conn **out, sl_err *err)
 {
     struct sl_engine *e;
@@ -63,6 +71,7 @@ int sl_session_conn(struct sl_session *s, struct sl_conn **out, sl_err *err)
             sl_conn_close(c);
             return rc;
         }
+        sl_conn_on_progress(c, on_progress, s);
         s->conn = c;
     }
     *out = c;
@@ -264,14 +273,6 @@ static int run_statement(struct sl_exec *r, sl_err *err)
     }
 }
 
-static void on_progress(void *user, double percent)
-{
-    const struct sl_session *s = user;
-
-    if (s->sink && s->sink->progress)
-        s->sink->progress(s->sink->user, percent, (double)(sl_mono_nanos() - s->started) / 1e9);
-}
-
 static int run_tokens(struct sl_session *s, const struct sl_tokens *tokens, sl_err *err)
 {
     struct sl_statement st = {.arena = SL_ARENA_INIT};
@@ -281,11 +282,7 @@ static int run_tokens(struct sl_session *s, const struct sl_tokens *tokens, sl_e
     s->started = sl_mono_nanos();
     SL_GO(sl_statement_parse(tokens, &st, err));
     r.done.verb = st.verb;
-    if (s->conn)
-        sl_conn_on_progress(s->conn, on_progress, s);
     SL_GO(sl_sql_at(run_statement(&r, err), tokens->from, err));
-    if (s->conn)
-        sl_conn_on_progress(s->conn, on_progress, s);
     r.done.seconds = (double)(sl_mono_nanos() - s->started) / 1e9;
     if (s->sink && s->sink->done)
         rc = s->sink->done(s->sink->user, &r.done, err);
