@@ -8,13 +8,13 @@
 #include "cmd.h"
 
 enum {
-    BLOCK_ROWS = 500,       /* of a table: widths are settled by the first block */
-    CELL_MOST = 100,        /* characters of a cell on a terminal */
+    BLOCK_ROWS = 500, /* of a table: widths are settled by the first block */
+    CELL_MOST = 100,  /* characters of a cell on a terminal */
 };
 
 struct column {
     char *name, *type;
-    char *key;              /* the name as a JSON string; sl_free */
+    char *key; /* the name as a JSON string; sl_free */
     bool number, boolean, nested;
     size_t width;
 };
@@ -25,12 +25,12 @@ struct cmd_result {
     FILE *out;
     struct column *columns;
     size_t ncolumns;
-    uint64_t rows;          /* of the statement */
-    char **cells;           /* of the block, row by row; NULL is NULL */
+    uint64_t rows; /* of the statement */
+    char **cells;  /* of the block, row by row; NULL is NULL */
     size_t ncells, cap;
-    bool wide;              /* nothing is cut */
-    bool begun;             /* a JSON array is open */
-    bool header;            /* of the table was printed */
+    bool wide;   /* nothing is cut */
+    bool begun;  /* a JSON array is open */
+    bool header; /* of the table was printed */
     struct cmd_progress progress;
 };
 
@@ -78,11 +78,13 @@ static bool starts(const char *s, const char *prefix)
 
 static void classify(struct column *c)
 {
-    static const char *const numbers[] = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
-                                          "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", NULL};
+    static const char *const numbers[] = {
+        "TINYINT",  "SMALLINT", "INTEGER",  "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+        "UINTEGER", "UBIGINT",  "UHUGEINT", "FLOAT",  "DOUBLE",  NULL};
     const size_t n = strlen(c->type);
 
-    c->nested = (n > 0 && c->type[n - 1] == ']') || starts(c->type, "STRUCT") || starts(c->type, "MAP");
+    c->nested =
+        (n > 0 && c->type[n - 1] == ']') || starts(c->type, "STRUCT") || starts(c->type, "MAP");
     c->boolean = strcmp(c->type, "BOOLEAN") == 0;
     c->number = !c->nested && starts(c->type, "DECIMAL");
     for (size_t i = 0; numbers[i]; i++)
@@ -147,7 +149,8 @@ static void print_header(struct cmd_result *r)
 {
     for (size_t i = 0; i < r->ncolumns; i++) {
         fputs(i ? " | " : "", r->out);
-        print_cell(r, r->columns[i].name, r->columns[i].width, r->columns[i].number, i + 1 == r->ncolumns);
+        print_cell(r, r->columns[i].name, r->columns[i].width, r->columns[i].number,
+                   i + 1 == r->ncolumns);
     }
     fputc('\n', r->out);
     for (size_t i = 0; i < r->ncolumns; i++) {
@@ -170,7 +173,9 @@ static void settle_widths(struct cmd_result *r)
         size_t n = 0;
 
         for (const char *p = r->cells[k] ? r->cells[k] : "NULL"; *p; p++)
-            n = *p == '\n' && r->ncolumns == 1 ? 0 : n + (((unsigned char)*p & 0xC0) != 0x80) + (*p == '\n');
+            n = *p == '\n' && r->ncolumns == 1
+                    ? 0
+                    : n + (((unsigned char)*p & 0xC0) != 0x80) + (*p == '\n');
         if (n > c->width)
             c->width = n;
     }
@@ -189,7 +194,8 @@ static void print_block(struct cmd_result *r)
         const size_t i = k % r->ncolumns;
 
         fputs(i ? " | " : "", r->out);
-        print_cell(r, r->cells[k] ? r->cells[k] : "NULL", r->columns[i].width, r->columns[i].number, i + 1 == r->ncolumns);
+        print_cell(r, r->cells[k] ? r->cells[k] : "NULL", r->columns[i].width, r->columns[i].number,
+                   i + 1 == r->ncolumns);
         if (i + 1 == r->ncolumns)
             fputc('\n', r->out);
     }
@@ -344,8 +350,10 @@ static int on_row(void *user, const sl_str *cells, size_t n, sl_err *err)
 
 static const char *past(const char *verb)
 {
-    static const char *const known[][2] = {{"INSERT", "inserted"}, {"UPDATE", "updated"}, {"DELETE", "deleted"}, {"COPY", "written"},
-                                           {"CREATE TABLE", "inserted"}, {"TRUNCATE TABLE", "removed"}, {"SELECT", "written"}};
+    static const char *const known[][2] = {
+        {"INSERT", "inserted"}, {"UPDATE", "updated"},        {"DELETE", "deleted"},
+        {"COPY", "written"},    {"CREATE TABLE", "inserted"}, {"TRUNCATE TABLE", "removed"},
+        {"SELECT", "written"}};
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(verb, known[i][0]) == 0)
@@ -360,12 +368,14 @@ static void say_done(struct cmd_result *r, const struct sl_sql_done *d)
     if (r->format != CMD_FORMAT_TABLE && !cmd_verbose)
         return;
     if (d->has_rows)
-        fprintf(f, "(%llu %s, %.3f s)\n", (unsigned long long)d->rows, d->rows == 1 ? "row" : "rows", d->seconds);
+        fprintf(f, "(%llu %s, %.3f s)\n", (unsigned long long)d->rows,
+                d->rows == 1 ? "row" : "rows", d->seconds);
     else if (d->counts_rows && d->snapshot > 0)
-        fprintf(f, "%llu %s %s, snapshot %lld (%.3f s)\n", (unsigned long long)d->rows, d->rows == 1 ? "row" : "rows", past(d->verb),
-                (long long)d->snapshot, d->seconds);
+        fprintf(f, "%llu %s %s, snapshot %lld (%.3f s)\n", (unsigned long long)d->rows,
+                d->rows == 1 ? "row" : "rows", past(d->verb), (long long)d->snapshot, d->seconds);
     else if (d->counts_rows)
-        fprintf(f, "%llu %s %s (%.3f s)\n", (unsigned long long)d->rows, d->rows == 1 ? "row" : "rows", past(d->verb), d->seconds);
+        fprintf(f, "%llu %s %s (%.3f s)\n", (unsigned long long)d->rows,
+                d->rows == 1 ? "row" : "rows", past(d->verb), d->seconds);
     else
         fprintf(f, "%s: done\n", d->verb);
 }
@@ -406,8 +416,14 @@ struct cmd_result *cmd_result_new(enum cmd_format format, FILE *out, const char 
     r->format = format;
     r->out = out;
     r->wide = !isatty(fileno(out));
-    r->sink = (struct sl_sql_sink){.columns = on_columns, .row = on_row, .done = on_done, .progress = on_progress, .user = r,
-                                   .nested_json = format == CMD_FORMAT_JSON || format == CMD_FORMAT_NDJSON, .parquet = parquet};
+    r->sink = (struct sl_sql_sink){.columns = on_columns,
+                                   .row = on_row,
+                                   .done = on_done,
+                                   .progress = on_progress,
+                                   .user = r,
+                                   .nested_json =
+                                       format == CMD_FORMAT_JSON || format == CMD_FORMAT_NDJSON,
+                                   .parquet = parquet};
     return r;
 }
 

@@ -8,7 +8,13 @@
 
 #include "sluice/sql.h"
 
-enum cmd_format { CMD_FORMAT_TABLE, CMD_FORMAT_CSV, CMD_FORMAT_JSON, CMD_FORMAT_NDJSON, CMD_FORMAT_PARQUET };
+enum cmd_format {
+    CMD_FORMAT_TABLE,
+    CMD_FORMAT_CSV,
+    CMD_FORMAT_JSON,
+    CMD_FORMAT_NDJSON,
+    CMD_FORMAT_PARQUET
+};
 
 /* SL_EUSAGE, naming those there are. */
 int cmd_format_of(const char *name, enum cmd_format *out, sl_err *err) SL_WUR;

@@ -15,7 +15,7 @@ struct shell {
     struct cmd_result *out;
     EditLine *el;
     History *history;
-    char *text;             /* the statement so far */
+    char *text; /* the statement so far */
     size_t n;
     char history_file[4096];
     char *words[WORDS_MAX]; /* completions */
@@ -91,7 +91,8 @@ static size_t common(const struct shell *sh)
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || (c & 0x80);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (c & 0x80);
 }
 
 static void list_words(const struct shell *sh)
@@ -123,7 +124,8 @@ static unsigned char complete(EditLine *el, int ch)
     memcpy(all + sh->n, line->buffer, (size_t)(line->lastchar - line->buffer));
     const sl_str text = {all, sh->n + (size_t)(line->lastchar - line->buffer)};
     const sl_str word = {all + sh->n + before, prefix};
-    if (sl_session_completions(sh->session, text, word, add_word, sh, &err) == SL_OK && sh->nwords > 0) {
+    if (sl_session_completions(sh->session, text, word, add_word, sh, &err) == SL_OK &&
+        sh->nwords > 0) {
         size_t n = common(sh);
 
         if (n > prefix || sh->nwords == 1) {
@@ -211,7 +213,8 @@ static void print_help(void)
            "  .help            this text\n"
            "  .tables          the tables of the database\n"
            "  .quit            leave\n\n"
-           "SHOW TABLES, DESCRIBE t, SHOW CREATE TABLE t, SELECT * FROM t$snapshots, EXPLAIN SELECT ...\n");
+           "SHOW TABLES, DESCRIBE t, SHOW CREATE TABLE t, SELECT * FROM t$snapshots, EXPLAIN "
+           "SELECT ...\n");
 }
 
 /* A command of the shell itself; *QUIT says it is over. False if LINE is none. */

@@ -43,7 +43,8 @@ static void point_at(sl_str text, const char *file, sl_err *err)
     cmd_error_excerpt = excerpt;
 }
 
-int cmd_sql_run(struct sl_session *s, struct cmd_result *out, sl_str text, const char *file, sl_err *err)
+int cmd_sql_run(struct sl_session *s, struct cmd_result *out, sl_str text, const char *file,
+                sl_err *err)
 {
     int rc = sl_session_run(s, text, cmd_result_sink(out), err);
 
@@ -74,7 +75,8 @@ static int read_file(const char *path, char **text, size_t *n, sl_err *err)
     return rc;
 }
 
-static int run_file(const struct options *o, struct sl_session *s, struct cmd_result *out, sl_err *err)
+static int run_file(const struct options *o, struct sl_session *s, struct cmd_result *out,
+                    sl_err *err)
 {
     char *text;
     size_t n;
@@ -86,7 +88,8 @@ static int run_file(const struct options *o, struct sl_session *s, struct cmd_re
     return rc;
 }
 
-static int run_statements(const struct options *o, struct sl_session *s, struct cmd_result *out, sl_err *err)
+static int run_statements(const struct options *o, struct sl_session *s, struct cmd_result *out,
+                          sl_err *err)
 {
     for (size_t i = 0; i < o->statements.n; i++) {
         const char *text = o->statements.v[i];
@@ -99,7 +102,8 @@ static int run_statements(const struct options *o, struct sl_session *s, struct 
 }
 
 /* Statements through a pipe run as soon as they are complete. */
-static int run_pipe(const struct options *o, struct sl_session *s, struct cmd_result *out, sl_err *err)
+static int run_pipe(const struct options *o, struct sl_session *s, struct cmd_result *out,
+                    sl_err *err)
 {
     char *text = NULL, *line = NULL;
     size_t n = 0, cap = 0;
@@ -133,7 +137,8 @@ static int run_pipe(const struct options *o, struct sl_session *s, struct cmd_re
     return rc;
 }
 
-static int run_all(const struct options *o, struct sl_session *s, struct cmd_result *out, sl_err *err)
+static int run_all(const struct options *o, struct sl_session *s, struct cmd_result *out,
+                   sl_err *err)
 {
     if (o->statements.n > 0)
         return run_statements(o, s, out, err);
@@ -164,7 +169,8 @@ static int check_options(const struct options *o, enum cmd_format *format, sl_er
 
 static int run(const struct options *o, sl_err *err)
 {
-    const struct sl_env_opts env_opts = {.warehouse = cmd_warehouse(o->warehouse), .memory_bytes = o->memory,
+    const struct sl_env_opts env_opts = {.warehouse = cmd_warehouse(o->warehouse),
+                                         .memory_bytes = o->memory,
                                          .threads = (unsigned)o->threads};
     enum cmd_format format;
     struct sl_env *env = NULL;
@@ -199,18 +205,24 @@ int cmd_sql(int argc, char **argv, sl_err *err)
     struct options o = {NULL, NULL, NULL, NULL, {{NULL}, 0}, 0, 0, false};
     const struct cmd_option options[] = {
         CMD_OPTION_WAREHOUSE(o.warehouse),
-        {"execute", 'e', CMD_LIST, &o.statements, "SQL", "Run these statements; may be given several times."},
-        {"file", 'f', CMD_TEXT, &o.file, "FILE", "Run the statements in FILE; - is standard input."},
-        {"format", 0, CMD_TEXT, &o.format, "FORMAT", "How rows are printed: table, csv, json, ndjson or parquet."},
+        {"execute", 'e', CMD_LIST, &o.statements, "SQL",
+         "Run these statements; may be given several times."},
+        {"file", 'f', CMD_TEXT, &o.file, "FILE",
+         "Run the statements in FILE; - is standard input."},
+        {"format", 0, CMD_TEXT, &o.format, "FORMAT",
+         "How rows are printed: table, csv, json, ndjson or parquet."},
         {"output", 'o', CMD_TEXT, &o.output, "FILE", "Write rows to FILE."},
-        {"memory", 0, CMD_SIZE, &o.memory, "SIZE", "Peak resident memory (default: half of the machine's)."},
+        {"memory", 0, CMD_SIZE, &o.memory, "SIZE",
+         "Peak resident memory (default: half of the machine's)."},
         {"threads", 0, CMD_COUNT, &o.threads, "N", "Threads of a query (default: all processors)."},
-        {"keep-going", 0, CMD_FLAG, &o.keep_going, NULL, "With statements from a pipe: go on after one that failed."},
+        {"keep-going", 0, CMD_FLAG, &o.keep_going, NULL,
+         "With statements from a pipe: go on after one that failed."},
         CMD_OPTION_JSON,
         CMD_OPTION_VERBOSE,
         CMD_OPTION_END,
     };
-    const struct cmd_spec spec = {"sql", "[-e SQL | -f FILE] [--format FORMAT] [-o FILE]", about, options, examples};
+    const struct cmd_spec spec = {"sql", "[-e SQL | -f FILE] [--format FORMAT] [-o FILE]", about,
+                                  options, examples};
     int operands;
     bool help;
     int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);

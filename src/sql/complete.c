@@ -5,11 +5,15 @@
 #include "sql/source_table.h"
 
 static const char *const keywords[] = {
-    "ALTER", "AND", "AS", "BETWEEN", "BY", "CALL", "CASE", "COLUMN", "COPY", "CREATE", "DATABASE", "DATABASES", "DATE_FORMAT", "DELETE",
-    "DESCRIBE", "DISTINCT", "DROP", "ELSE", "END", "EXISTS", "EXPLAIN", "FROM", "GROUP", "HAVING", "INSERT", "INTO", "JOIN", "LEFT",
-    "LIKE", "LIMIT", "NOT", "NULL", "ORDER", "OVERWRITE", "PARTITION", "PARTITIONED", "PARTITIONS", "RENAME", "RESET", "SELECT", "SET",
-    "SHOW", "SNAPSHOTS", "TABLE", "TABLES", "THEN", "TIMESTAMP", "TO_TIMESTAMP", "TRUNCATE", "UNION", "UPDATE", "USE", "USING",
-    "VALUES", "VERSION", "WHEN", "WHERE", "WITH", NULL,
+    "ALTER",       "AND",        "AS",     "BETWEEN",  "BY",        "CALL",         "CASE",
+    "COLUMN",      "COPY",       "CREATE", "DATABASE", "DATABASES", "DATE_FORMAT",  "DELETE",
+    "DESCRIBE",    "DISTINCT",   "DROP",   "ELSE",     "END",       "EXISTS",       "EXPLAIN",
+    "FROM",        "GROUP",      "HAVING", "INSERT",   "INTO",      "JOIN",         "LEFT",
+    "LIKE",        "LIMIT",      "NOT",    "NULL",     "ORDER",     "OVERWRITE",    "PARTITION",
+    "PARTITIONED", "PARTITIONS", "RENAME", "RESET",    "SELECT",    "SET",          "SHOW",
+    "SNAPSHOTS",   "TABLE",      "TABLES", "THEN",     "TIMESTAMP", "TO_TIMESTAMP", "TRUNCATE",
+    "UNION",       "UPDATE",     "USE",    "USING",    "VALUES",    "VERSION",      "WHEN",
+    "WHERE",       "WITH",       NULL,
 };
 
 struct words {
@@ -32,14 +36,16 @@ static int offer(struct words *w, const char *word)
 }
 
 /* The columns of the tables that TEXT names. */
-static int offer_columns(struct sl_session *s, sl_str text, const struct sl_names *tables, struct words *w)
+static int offer_columns(struct sl_session *s, sl_str text, const struct sl_names *tables,
+                         struct words *w)
 {
     for (size_t i = 0; i < tables->n; i++) {
         struct sl_append *t = NULL;
         int rc = SL_OK;
 
         if (sl_str_find(text, sl_str_c(tables->v[i])) < 0 ||
-            sl_append_open(sl_env_catalog(s->env), sl_str_c(s->db), sl_str_c(tables->v[i]), NULL, &t, NULL) != SL_OK)
+            sl_append_open(sl_env_catalog(s->env), sl_str_c(s->db), sl_str_c(tables->v[i]), NULL,
+                           &t, NULL) != SL_OK)
             continue;
         for (size_t k = 0; k < t->schema->nfields && rc == SL_OK; k++)
             rc = offer(w, t->schema->fields[k].name);
@@ -54,7 +60,8 @@ static int word_cmp(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int sl_session_completions(struct sl_session *s, sl_str text, sl_str prefix, void (*fn)(void *user, const char *word), void *user, sl_err *err)
+int sl_session_completions(struct sl_session *s, sl_str text, sl_str prefix,
+                           void (*fn)(void *user, const char *word), void *user, sl_err *err)
 {
     struct words w = {{0}, prefix, err};
     struct sl_names tables = {0};

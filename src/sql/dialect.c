@@ -8,8 +8,8 @@ enum { DEPTH_MAX = 64 };
 
 struct editor {
     const struct sl_tokens *t;
-    size_t last;              /* token behind the range */
-    bool in_list[DEPTH_MAX];  /* by depth of brackets: between SELECT and FROM */
+    size_t last;             /* token behind the range */
+    bool in_list[DEPTH_MAX]; /* by depth of brackets: between SELECT and FROM */
     int depth;
     struct sl_dialect *out;
     sl_err *err;
@@ -17,9 +17,9 @@ struct editor {
 
 /* The arguments of a call, as token ranges. */
 struct call {
-    size_t open, close;       /* tokens ( and ) */
+    size_t open, close; /* tokens ( and ) */
     struct sl_range args[3];
-    size_t nargs;             /* may be more than fit */
+    size_t nargs; /* may be more than fit */
 };
 
 static bool is(const struct editor *e, size_t i, const char *word)
@@ -95,8 +95,8 @@ static bool is_any(const struct editor *e, size_t i, const char *const *words)
 
 static void follow_lists(struct editor *e, size_t i)
 {
-    static const char *const ends[] = {"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "QUALIFY",
-                                       "WINDOW", NULL};
+    static const char *const ends[] = {"FROM",  "WHERE",     "GROUP",  "HAVING",  "ORDER",  "LIMIT",
+                                       "UNION", "INTERSECT", "EXCEPT", "QUALIFY", "WINDOW", NULL};
 
     e->depth += bracket(e, i);
     if (e->depth < 0 || e->depth >= DEPTH_MAX)
@@ -113,11 +113,12 @@ static void follow_lists(struct editor *e, size_t i)
 static void keep_name(struct editor *e, size_t first, size_t close)
 {
     static const char *const before[] = {"SELECT", "DISTINCT", "ALL", ",", NULL};
-    static const char *const behind[] = {",", "FROM", ")", "UNION", "WHERE", "ORDER", "LIMIT", "GROUP", NULL};
+    static const char *const behind[] = {",",     "FROM",  ")",     "UNION", "WHERE",
+                                         "ORDER", "LIMIT", "GROUP", NULL};
     struct sl_buf name = SL_BUF_INIT, alias = SL_BUF_INIT;
 
-    if (e->depth < 0 || e->depth >= DEPTH_MAX || !e->in_list[e->depth] || first == 0 || !is_any(e, first - 1, before) ||
-        (close + 1 < e->last && !is_any(e, close + 1, behind)))
+    if (e->depth < 0 || e->depth >= DEPTH_MAX || !e->in_list[e->depth] || first == 0 ||
+        !is_any(e, first - 1, before) || (close + 1 < e->last && !is_any(e, close + 1, behind)))
         return;
     for (size_t i = first; i <= close; i++) {
         if (i > first && e->t->v[i].from > e->t->v[i - 1].to)
@@ -144,7 +145,8 @@ static int bad_pattern(struct editor *e, size_t token, int rc)
 {
     /* The offset is one in the text between the quotes. */
     if (e->err)
-        sl_err_at(e->err, (int64_t)e->t->v[token].from + (e->err->offset >= 0 ? e->err->offset + 1 : 0));
+        sl_err_at(e->err,
+                  (int64_t)e->t->v[token].from + (e->err->offset >= 0 ? e->err->offset + 1 : 0));
     return rc == SL_EINPUT ? SL_ESQL : rc;
 }
 
@@ -241,7 +243,8 @@ static int to_timestamp(struct editor *e, size_t i, const struct call *c, size_t
     if (is_literal(e, c->args[0])) {
         replace_token(e, i, "CAST");
         insert_after(e, c->args[0].first, " AS TIMESTAMP");
-    } else if (!(c->args[0].last == c->args[0].first + 1 && is_kind(e, c->args[0].first, SL_TOKEN_NUMBER))) {
+    } else if (!(c->args[0].last == c->args[0].first + 1 &&
+                 is_kind(e, c->args[0].first, SL_TOKEN_NUMBER))) {
         replace_token(e, i, "sluice_to_timestamp");
     }
     return SL_OK;
@@ -268,14 +271,16 @@ static int function_call(struct editor *e, size_t i, size_t *next)
 
 /* ---- time travel ---- */
 
-/* The value after AS OF: a literal, TIMESTAMP 'x', a call, or something in brackets. 0 if there is none. */
+/* The value after AS OF: a literal, TIMESTAMP 'x', a call, or something in brackets. 0 if there is
+ * none. */
 static size_t value_end(const struct editor *e, size_t i)
 {
     struct call c;
 
     if (is_kind(e, i, SL_TOKEN_STRING) || is_kind(e, i, SL_TOKEN_NUMBER))
         return i + 1;
-    if ((is(e, i, "TIMESTAMP") || is(e, i, "DATE") || is(e, i, "TIMESTAMPTZ")) && is_kind(e, i + 1, SL_TOKEN_STRING))
+    if ((is(e, i, "TIMESTAMP") || is(e, i, "DATE") || is(e, i, "TIMESTAMPTZ")) &&
+        is_kind(e, i + 1, SL_TOKEN_STRING))
         return i + 2;
     if (is(e, i, "CURRENT_TIMESTAMP") && !is(e, i + 1, "("))
         return i + 1;
@@ -293,7 +298,8 @@ static size_t travel_clause(const struct editor *e, size_t i, struct sl_travel *
     size_t k = i, end;
 
     *out = (struct sl_travel){.first = i};
-    if (is(e, i, "AT") && is(e, i + 1, "(") && is(e, i + 3, "=>") && (is(e, i + 2, "VERSION") || is(e, i + 2, "TIMESTAMP"))) {
+    if (is(e, i, "AT") && is(e, i + 1, "(") && is(e, i + 3, "=>") &&
+        (is(e, i + 2, "VERSION") || is(e, i + 2, "TIMESTAMP"))) {
         if (!find_call(e, i + 1, &c))
             return 0;
         out->timestamp = is(e, i + 2, "TIMESTAMP");
@@ -303,7 +309,8 @@ static size_t travel_clause(const struct editor *e, size_t i, struct sl_travel *
     if (is(e, k, "FOR"))
         k++;
     const bool time = is(e, k, "SYSTEM_TIME") || is(e, k, "TIMESTAMP");
-    if ((!time && !is(e, k, "SYSTEM_VERSION") && !is(e, k, "VERSION")) || !is(e, k + 1, "AS") || !is(e, k + 2, "OF"))
+    if ((!time && !is(e, k, "SYSTEM_VERSION") && !is(e, k, "VERSION")) || !is(e, k + 1, "AS") ||
+        !is(e, k + 2, "OF"))
         return 0;
     end = value_end(e, k + 3);
     out->timestamp = time;
@@ -365,7 +372,8 @@ static int edit_token(struct editor *e, size_t i, size_t *next)
     return rc;
 }
 
-int sl_dialect_edit(const struct sl_tokens *t, struct sl_range r, struct sl_dialect *out, sl_err *err)
+int sl_dialect_edit(const struct sl_tokens *t, struct sl_range r, struct sl_dialect *out,
+                    sl_err *err)
 {
     struct editor e = {.t = t, .last = r.last, .out = out, .err = err};
     size_t next;

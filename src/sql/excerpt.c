@@ -53,7 +53,8 @@ char *sl_sql_excerpt(sl_str text, int64_t offset, size_t *line, size_t *column)
         end--;
     while (end > at && end < text.n && ((unsigned char)text.p[end] & 0xC0) == 0x80)
         end--;
-    sl_buf_printf(&b, "  %s" SL_STRF "%s\n  %s", start > from ? "..." : "", SL_STRV(sl_str_sub(text, start, end)), end < to ? "..." : "",
+    sl_buf_printf(&b, "  %s" SL_STRF "%s\n  %s", start > from ? "..." : "",
+                  SL_STRV(sl_str_sub(text, start, end)), end < to ? "..." : "",
                   start > from ? "   " : "");
     for (size_t i = start; i < at; i++) {
         if (text.p[i] == '\t')

@@ -28,7 +28,8 @@ static int number(char *const *values, int i, const char *name, int64_t *out, sl
     return SL_OK;
 }
 
-static int show(struct sl_exec *x, const char *const *names, const int64_t *values, size_t n, sl_err *err)
+static int show(struct sl_exec *x, const char *const *names, const int64_t *values, size_t n,
+                sl_err *err)
 {
     char text[8][24];
     sl_str cells[8];
@@ -52,7 +53,9 @@ static int call_compact(struct sl_exec *x, char **values, sl_err *err)
     SL_TRY(sl_compact_run(x->s->env, arg(values, 0), &o, &r, err));
     x->done.snapshot = r.snapshot;
     return show(x, (const char *const[]){"tasks", "files_in", "files_out", "snapshot"},
-                (const int64_t[]){(int64_t)r.tasks_done, (int64_t)r.files_in, (int64_t)r.files_out, r.snapshot}, 4, err);
+                (const int64_t[]){(int64_t)r.tasks_done, (int64_t)r.files_in, (int64_t)r.files_out,
+                                  r.snapshot},
+                4, err);
 }
 
 static int call_expire(struct sl_exec *x, char **values, sl_err *err)
@@ -68,7 +71,8 @@ static int call_expire(struct sl_exec *x, char **values, sl_err *err)
     }
     SL_TRY(sl_table_expire(x->s->env, arg(values, 0), &o, &r, err));
     return show(x, (const char *const[]){"snapshots", "data_files", "earliest", "latest"},
-                (const int64_t[]){r.snapshots, (int64_t)r.data_files, r.earliest_now, r.latest}, 4, err);
+                (const int64_t[]){r.snapshots, (int64_t)r.data_files, r.earliest_now, r.latest}, 4,
+                err);
 }
 
 static int call_rollback(struct sl_exec *x, char **values, sl_err *err)
@@ -81,8 +85,10 @@ static int call_rollback(struct sl_exec *x, char **values, sl_err *err)
     if (!sl_parse_i64(sl_str_c(values[1]), &o.snapshot))
         o.tag = sl_str_c(values[1]);
     SL_TRY(sl_table_rollback(x->s->env, arg(values, 0), &o, &r, err));
-    return show(x, (const char *const[]){"latest_before", "latest_now", "snapshots", "data_files"},
-                (const int64_t[]){r.latest_before, r.latest_now, r.snapshots, (int64_t)r.data_files}, 4, err);
+    return show(
+        x, (const char *const[]){"latest_before", "latest_now", "snapshots", "data_files"},
+        (const int64_t[]){r.latest_before, r.latest_now, r.snapshots, (int64_t)r.data_files}, 4,
+        err);
 }
 
 static int call_create_tag(struct sl_exec *x, char **values, sl_err *err)
@@ -112,12 +118,14 @@ static const struct procedure procedures[] = {
     {"delete_tag", {"table", "tag"}, call_delete_tag},
 };
 
-static int place_of(const struct procedure *p, const struct sl_pair *given, size_t i, size_t *out, sl_err *err)
+static int place_of(const struct procedure *p, const struct sl_pair *given, size_t i, size_t *out,
+                    sl_err *err)
 {
     *out = i;
     for (size_t k = 0; given->key.text.p && k <= ARGS_MAX; k++) {
         if (k == ARGS_MAX || !p->args[k]) {
-            sl_err_set(err, SL_ESQL, "the procedure %s has no argument \"%s\"", p->name, given->key.text.p);
+            sl_err_set(err, SL_ESQL, "the procedure %s has no argument \"%s\"", p->name,
+                       given->key.text.p);
             return sl_sql_at(SL_ESQL, given->key.from, err);
         }
         if (sl_str_ieqc(given->key.text, p->args[k])) {
@@ -157,7 +165,8 @@ static int call(struct sl_exec *x, const struct procedure *p, sl_err *err)
         SL_GO(place_of(p, &x->st->pairs.v[i], i, &place, err));
         sl_free(values[place]);
         values[place] = NULL;
-        SL_GO(sl_query_value(x->s, conn, x->tokens, x->st->pairs.v[i].range, "SELECT CAST((", ") AS VARCHAR)", &values[place], err));
+        SL_GO(sl_query_value(x->s, conn, x->tokens, x->st->pairs.v[i].range, "SELECT CAST((",
+                             ") AS VARCHAR)", &values[place], err));
     }
     if (!values[0]) {
         rc = sl_err_set(err, SL_ESQL, "the procedure %s needs a table", p->name);

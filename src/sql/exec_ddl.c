@@ -6,8 +6,12 @@
 
 static struct sl_table_def def_of(const struct sl_statement *st)
 {
-    return (struct sl_table_def){.fields = st->fields.v, .nfields = st->fields.n, .partition_keys = st->partition_keys.v,
-                                 .npartition = st->partition_keys.n, .options = st->table_options.v, .noptions = st->table_options.n,
+    return (struct sl_table_def){.fields = st->fields.v,
+                                 .nfields = st->fields.n,
+                                 .partition_keys = st->partition_keys.v,
+                                 .npartition = st->partition_keys.n,
+                                 .options = st->table_options.v,
+                                 .noptions = st->table_options.n,
                                  .comment = st->comment};
 }
 
@@ -27,24 +31,31 @@ static int refuse_primary_key(const struct sl_statement *st, sl_err *err)
     if (st->primary_key_at == SIZE_MAX)
         return SL_OK;
     if (mode && strcmp(mode, "log") == 0) {
-        sl_err_set(err, SL_EUNSUPPORTED, "log tables ('write-mode' = 'log'), which have a PRIMARY KEY, are not supported");
+        sl_err_set(
+            err, SL_EUNSUPPORTED,
+            "log tables ('write-mode' = 'log'), which have a PRIMARY KEY, are not supported");
     } else {
-        sl_err_set(err, SL_EUNSUPPORTED, "a PRIMARY KEY needs 'write-mode' = 'log' and an 'ordering-field'; "
-                                         "Paimon's own primary-key tables are not supported");
+        sl_err_set(err, SL_EUNSUPPORTED,
+                   "a PRIMARY KEY needs 'write-mode' = 'log' and an 'ordering-field'; "
+                   "Paimon's own primary-key tables are not supported");
         sl_err_hint(err, "leave PRIMARY KEY out for an append table, or set both options");
     }
     return sl_sql_at(SL_EUNSUPPORTED, st->primary_key_at, err);
 }
 
-/* Queries could not name such columns, since DuckDB folds case. Tables of other engines may have them. */
+/* Queries could not name such columns, since DuckDB folds case. Tables of other engines may have
+ * them. */
 static int refuse_same_names(const struct sl_statement *st, sl_err *err)
 {
     for (size_t i = 0; i < st->fields.n; i++) {
         for (size_t k = i + 1; k < st->fields.n; k++) {
             if (!sl_str_ieqc(sl_str_c(st->fields.v[i].name), st->fields.v[k].name) ||
-                strcmp(st->fields.v[i].name, st->fields.v[k].name) == 0) /* which the catalog refuses */
+                strcmp(st->fields.v[i].name, st->fields.v[k].name) ==
+                    0) /* which the catalog refuses */
                 continue;
-            sl_err_set(err, SL_EUNSUPPORTED, "the columns \"%s\" and \"%s\" differ in case alone, so queries could not name them",
+            sl_err_set(err, SL_EUNSUPPORTED,
+                       "the columns \"%s\" and \"%s\" differ in case alone, so queries could not "
+                       "name them",
                        st->fields.v[i].name, st->fields.v[k].name);
             return sl_sql_at(SL_EUNSUPPORTED, st->name.from, err);
         }
@@ -71,7 +82,8 @@ static int fields_of_query(struct sl_exec *r, struct sl_query *q, sl_err *err)
         f->name = sl_arena_strdup(&r->st->arena, sl_str_c(sl_result_name(columns, i)));
         if (!f->name)
             SL_GOTO_NOMEM(err);
-        rc = sl_type_from_sql(&r->st->arena, sl_str_c(sl_result_type_sql(columns, i)), &f->type, err);
+        rc = sl_type_from_sql(&r->st->arena, sl_str_c(sl_result_type_sql(columns, i)), &f->type,
+                              err);
         if (rc != SL_OK) {
             if (err)
                 err->offset = -1;
@@ -105,7 +117,8 @@ static int create_as(struct sl_exec *r, sl_str db, sl_err *err)
     if (!r->st->has_fields)
         SL_GO(fields_of_query(r, &q, err));
     def = def_of(r->st);
-    SL_GO(sl_sql_at(sl_catalog_create_table(catalog, db, r->st->name.table, &def, r->st->if_not_exists, &created, err),
+    SL_GO(sl_sql_at(sl_catalog_create_table(catalog, db, r->st->name.table, &def,
+                                            r->st->if_not_exists, &created, err),
                     r->st->name.from, err));
     if (!created)
         goto done;
@@ -126,7 +139,8 @@ static int create_as(struct sl_exec *r, sl_str db, sl_err *err)
     r->done.snapshot = result.snapshot_id;
 done:
     /* A table whose rows could not be written was never asked for alone. */
-    if (rc != SL_OK && created && sl_catalog_drop_table(catalog, db, r->st->name.table, true, NULL) != SL_OK)
+    if (rc != SL_OK && created &&
+        sl_catalog_drop_table(catalog, db, r->st->name.table, true, NULL) != SL_OK)
         sl_err_hint(err, "the empty table was left behind: DROP TABLE removes it");
     sl_new_files_release(&files);
     sl_append_close(t);
@@ -148,17 +162,20 @@ static int create_table(struct sl_exec *r, sl_err *err)
     SL_TRY(refuse_primary_key(r->st, err));
     SL_TRY(refuse_same_names(r->st, err));
     const bool source = sl_source_is(r->st);
-    if (sl_source_exists(r->s, db, r->st->name.table) || (source && sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table))) {
+    if (sl_source_exists(r->s, db, r->st->name.table) ||
+        (source && sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table))) {
         if (r->st->if_not_exists)
             return SL_OK;
-        sl_err_set(err, SL_EEXISTS, "there is a table \"" SL_STRF "\" already", SL_STRV(r->st->name.table));
+        sl_err_set(err, SL_EEXISTS, "there is a table \"" SL_STRF "\" already",
+                   SL_STRV(r->st->name.table));
         return sl_sql_at(SL_EEXISTS, r->st->name.from, err);
     }
     if (source)
         return sl_sql_at(sl_source_create(r->s, db, r->st, err), r->st->name.from, err);
     if (r->st->query.last > r->st->query.first)
         return create_as(r, db, err);
-    return sl_sql_at(sl_catalog_create_table(sl_env_catalog(r->s->env), db, r->st->name.table, &def, r->st->if_not_exists, NULL, err),
+    return sl_sql_at(sl_catalog_create_table(sl_env_catalog(r->s->env), db, r->st->name.table, &def,
+                                             r->st->if_not_exists, NULL, err),
                      r->st->name.from, err);
 }
 
@@ -174,7 +191,8 @@ static int drop_table(struct sl_exec *r, sl_err *err)
             return SL_OK;
         return sl_session_no_table(r->s, db, r->st->name.table, r->st->name.from, err);
     }
-    return sl_sql_at(sl_catalog_drop_table(catalog, db, r->st->name.table, r->st->if_exists, err), r->st->name.from, err);
+    return sl_sql_at(sl_catalog_drop_table(catalog, db, r->st->name.table, r->st->if_exists, err),
+                     r->st->name.from, err);
 }
 
 static int alter_table(struct sl_exec *r, sl_err *err)
@@ -192,7 +210,9 @@ static int alter_table(struct sl_exec *r, sl_err *err)
         sl_err_hint(err, "CREATE TABLE ... AS SELECT copies it; columns can be renamed");
         return sl_sql_at(SL_EUNSUPPORTED, r->st->new_name.from, err);
     }
-    return sl_sql_at(sl_catalog_alter_table(catalog, db, r->st->name.table, r->st->changes.v, r->st->changes.n, err), r->st->name.from, err);
+    return sl_sql_at(sl_catalog_alter_table(catalog, db, r->st->name.table, r->st->changes.v,
+                                            r->st->changes.n, err),
+                     r->st->name.from, err);
 }
 
 int sl_exec_ddl(struct sl_exec *r, sl_err *err)
@@ -202,9 +222,12 @@ int sl_exec_ddl(struct sl_exec *r, sl_err *err)
 
     switch (st->kind) {
     case SL_STMT_CREATE_DATABASE:
-        return sl_sql_at(sl_catalog_create_database(catalog, st->name.db, st->if_not_exists, err), st->name.from, err);
+        return sl_sql_at(sl_catalog_create_database(catalog, st->name.db, st->if_not_exists, err),
+                         st->name.from, err);
     case SL_STMT_DROP_DATABASE:
-        return sl_sql_at(sl_catalog_drop_database(catalog, st->name.db, st->if_exists, st->cascade, err), st->name.from, err);
+        return sl_sql_at(
+            sl_catalog_drop_database(catalog, st->name.db, st->if_exists, st->cascade, err),
+            st->name.from, err);
     case SL_STMT_CREATE_TABLE:
         return create_table(r, err);
     case SL_STMT_DROP_TABLE:

@@ -10,7 +10,8 @@
 
 static int unknown_column(const struct sl_append *t, const struct sl_word *w, sl_err *err)
 {
-    sl_err_set(err, SL_ESQL, "the table %s has no column \"" SL_STRF "\"", t->label, SL_STRV(w->text));
+    sl_err_set(err, SL_ESQL, "the table %s has no column \"" SL_STRF "\"", t->label,
+               SL_STRV(w->text));
     return sl_sql_at(SL_ESQL, w->from, err);
 }
 
@@ -25,14 +26,16 @@ static ptrdiff_t column_index(const struct sl_schema *s, sl_str name)
     return found;
 }
 
-/* What stands in each column of the table: >= 0 a column of the query, -1 a static partition value, -2 nothing. */
+/* What stands in each column of the table: >= 0 a column of the query, -1 a static partition value,
+ * -2 nothing. */
 struct mapping {
     ptrdiff_t *from;
     const struct sl_pair **fixed;
-    size_t expected;                /* columns of the query */
+    size_t expected; /* columns of the query */
 };
 
-static int map_static(const struct sl_statement *st, const struct sl_append *t, struct mapping *m, sl_err *err)
+static int map_static(const struct sl_statement *st, const struct sl_append *t, struct mapping *m,
+                      sl_err *err)
 {
     for (size_t i = 0; st->has_partition && i < st->pairs.n; i++) {
         const struct sl_pair *p = &st->pairs.v[i];
@@ -42,7 +45,8 @@ static int map_static(const struct sl_statement *st, const struct sl_append *t, 
         for (size_t k = 0; k < t->npartition; k++)
             key |= c >= 0 && t->schema->partition_index[k] == (size_t)c;
         if (!key) {
-            sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" is no partition column of %s", SL_STRV(p->key.text), t->label);
+            sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" is no partition column of %s",
+                       SL_STRV(p->key.text), t->label);
             return sl_sql_at(SL_ESQL, p->key.from, err);
         }
         if (p->has_value) {
@@ -53,7 +57,8 @@ static int map_static(const struct sl_statement *st, const struct sl_append *t, 
     return SL_OK;
 }
 
-static int map_columns(const struct sl_statement *st, const struct sl_append *t, struct mapping *m, sl_err *err)
+static int map_columns(const struct sl_statement *st, const struct sl_append *t, struct mapping *m,
+                       sl_err *err)
 {
     for (size_t i = 0; i < t->schema->nfields; i++)
         m->from[i] = -2;
@@ -78,11 +83,15 @@ static int map_columns(const struct sl_statement *st, const struct sl_append *t,
     return SL_OK;
 }
 
-static int count_error(const struct sl_exec *r, const struct sl_append *t, size_t expected, size_t got, sl_err *err)
+static int count_error(const struct sl_exec *r, const struct sl_append *t, size_t expected,
+                       size_t got, sl_err *err)
 {
-    const size_t at = r->st->query.first < r->tokens->n ? r->tokens->v[r->st->query.first].from : r->tokens->to;
+    const size_t at =
+        r->st->query.first < r->tokens->n ? r->tokens->v[r->st->query.first].from : r->tokens->to;
 
-    sl_err_set(err, SL_ESQL, "the query gives %zu columns, but %zu of the table %s are to be filled", got, expected, t->label);
+    sl_err_set(err, SL_ESQL,
+               "the query gives %zu columns, but %zu of the table %s are to be filled", got,
+               expected, t->label);
     return sl_sql_at(SL_ESQL, at, err);
 }
 
@@ -99,8 +108,8 @@ static void put_constant(struct sl_buf *out, const struct sl_type *type, sl_str 
 }
 
 /* SELECT <the table's columns> FROM (query) AS q(c0, c1, ...). */
-static int put_select(const struct sl_append *t, const struct mapping *m, const struct sl_buf *query, struct sl_buf *out, size_t *shift,
-                      sl_err *err)
+static int put_select(const struct sl_append *t, const struct mapping *m,
+                      const struct sl_buf *query, struct sl_buf *out, size_t *shift, sl_err *err)
 {
     sl_buf_addc(out, "SELECT ");
     for (size_t i = 0; i < t->schema->nfields; i++) {
@@ -132,7 +141,8 @@ static bool is_plain(const struct sl_append *t, const struct mapping *m)
     return true;
 }
 
-int sl_insert_select(struct sl_exec *r, const struct sl_append *t, struct sl_query *q, struct sl_insert_sql *out, sl_err *err)
+int sl_insert_select(struct sl_exec *r, const struct sl_append *t, struct sl_query *q,
+                     struct sl_insert_sql *out, sl_err *err)
 {
     struct mapping m = {NULL, NULL, 0};
     struct sl_result *columns = NULL;
@@ -163,8 +173,10 @@ done:
     return rc;
 }
 
-/* An error of the SELECT that was made of the query. What the table says of a column has no place in the text: the query then. */
-static int insert_error(struct sl_exec *r, struct sl_query *q, const struct sl_insert_sql *sql, int rc, sl_err *err)
+/* An error of the SELECT that was made of the query. What the table says of a column has no place
+ * in the text: the query then. */
+static int insert_error(struct sl_exec *r, struct sl_query *q, const struct sl_insert_sql *sql,
+                        int rc, sl_err *err)
 {
     if (err && err->offset >= (int64_t)sql->shift)
         err->offset -= (int64_t)sql->shift;
@@ -176,8 +188,8 @@ static int insert_error(struct sl_exec *r, struct sl_query *q, const struct sl_i
 
 /* ---- publishing ---- */
 
-int sl_publish_new(struct sl_append *t, struct sl_commit_request *req, struct sl_new_files *files, struct sl_commit_result *out,
-                   sl_err *err)
+int sl_publish_new(struct sl_append *t, struct sl_commit_request *req, struct sl_new_files *files,
+                   struct sl_commit_result *out, sl_err *err)
 {
     char user[37];
     int rc;
@@ -188,7 +200,8 @@ int sl_publish_new(struct sl_append *t, struct sl_commit_request *req, struct sl
         req->identifier = 1;
     }
     rc = sl_commit_publish(t, req, out, err);
-    for (int tries = 0; rc != SL_OK && err && (err->flags & SL_ERR_UNKNOWN_OUTCOME) && tries < 5; tries++) {
+    for (int tries = 0; rc != SL_OK && err && (err->flags & SL_ERR_UNKNOWN_OUTCOME) && tries < 5;
+         tries++) {
         sl_sleep_millis(100 << tries);
         req->look_first = true;
         rc = sl_commit_publish(t, req, out, err);
@@ -198,7 +211,8 @@ int sl_publish_new(struct sl_append *t, struct sl_commit_request *req, struct sl
     return rc;
 }
 
-static int insert_into(struct sl_exec *r, struct sl_append *t, struct sl_query *q, const struct sl_insert_sql *sql, sl_err *err)
+static int insert_into(struct sl_exec *r, struct sl_append *t, struct sl_query *q,
+                       const struct sl_insert_sql *sql, sl_err *err)
 {
     struct sl_new_files files = SL_NEW_FILES_INIT;
     struct sl_commit_result result = {0};
@@ -224,8 +238,8 @@ done:
 
 /* ---- OVERWRITE ---- */
 
-int sl_partition_spec_of(const struct sl_statement *st, const struct sl_append *t, struct sl_arena *a, struct sl_partition_spec *out,
-                         sl_err *err)
+int sl_partition_spec_of(const struct sl_statement *st, const struct sl_append *t,
+                         struct sl_arena *a, struct sl_partition_spec *out, sl_err *err)
 {
     const char **keys = sl_arena_array(a, st->pairs.n + 1, sizeof *keys);
     struct sl_value *values = sl_arena_array(a, st->pairs.n + 1, sizeof *values);
@@ -242,13 +256,16 @@ int sl_partition_spec_of(const struct sl_statement *st, const struct sl_append *
         while (k < t->npartition && !sl_str_ieqc(p->key.text, t->schema->partition_keys[k]))
             k++;
         if (k == t->npartition) {
-            sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" is no partition column of %s", SL_STRV(p->key.text), t->label);
+            sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" is no partition column of %s",
+                       SL_STRV(p->key.text), t->label);
             return sl_sql_at(SL_ESQL, p->key.from, err);
         }
         keys[out->n] = t->schema->partition_keys[k];
         values[out->n] = (struct sl_value){.kind = t->partition_types[k]->kind, .null = true};
-        if (!p->null && !sl_value_from_text(a, t->partition_types[k], p->value.text, &values[out->n])) {
-            sl_err_set(err, SL_EINPUT, "'" SL_STRF "' is no value of the partition column \"%s\"", SL_STRV(p->value.text), keys[out->n]);
+        if (!p->null &&
+            !sl_value_from_text(a, t->partition_types[k], p->value.text, &values[out->n])) {
+            sl_err_set(err, SL_EINPUT, "'" SL_STRF "' is no value of the partition column \"%s\"",
+                       SL_STRV(p->value.text), keys[out->n]);
             return sl_sql_at(SL_EINPUT, p->value.from, err);
         }
         out->n++;
@@ -256,14 +273,16 @@ int sl_partition_spec_of(const struct sl_statement *st, const struct sl_append *
     return SL_OK;
 }
 
-static int insert_overwrite(struct sl_exec *r, struct sl_append *t, struct sl_query *q, const struct sl_insert_sql *sql, sl_err *err)
+static int insert_overwrite(struct sl_exec *r, struct sl_append *t, struct sl_query *q,
+                            const struct sl_insert_sql *sql, sl_err *err)
 {
     struct sl_partition_spec spec;
     struct sl_rewrite_result result = {0};
     int rc;
 
     SL_TRY(sl_partition_spec_of(r->st, t, &q->arena, &spec, err));
-    rc = sl_append_overwrite(t, q->conn, sl_buf_view(&sql->sql), spec.n > 0 ? &spec : NULL, &result, err);
+    rc = sl_append_overwrite(t, q->conn, sl_buf_view(&sql->sql), spec.n > 0 ? &spec : NULL, &result,
+                             err);
     if (rc != SL_OK)
         return insert_error(r, q, sql, rc, err);
     r->done.rows = (uint64_t)result.rows_matched;

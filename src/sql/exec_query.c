@@ -7,17 +7,20 @@ static bool is_nested(const char *type)
 {
     const size_t n = strlen(type);
 
-    return (n > 0 && type[n - 1] == ']') || strncmp(type, "STRUCT", 6) == 0 || strncmp(type, "MAP", 3) == 0;
+    return (n > 0 && type[n - 1] == ']') || strncmp(type, "STRUCT", 6) == 0 ||
+           strncmp(type, "MAP", 3) == 0;
 }
 
 /* SELECT c0, to_json(c1), ... FROM (query) AS t(c0, c1, ...), so that nested values are JSON. */
-static int wrap_nested(const struct sl_buf *sql, const struct sl_result *types, struct sl_buf *out, size_t *shift, sl_err *err)
+static int wrap_nested(const struct sl_buf *sql, const struct sl_result *types, struct sl_buf *out,
+                       size_t *shift, sl_err *err)
 {
     const size_t n = sl_result_ncols(types);
 
     sl_buf_addc(out, "SELECT ");
     for (size_t i = 0; i < n; i++)
-        sl_buf_printf(out, is_nested(sl_result_type_sql(types, i)) ? "%sto_json(c%zu)" : "%sc%zu", i ? ", " : "", i);
+        sl_buf_printf(out, is_nested(sl_result_type_sql(types, i)) ? "%sto_json(c%zu)" : "%sc%zu",
+                      i ? ", " : "", i);
     sl_buf_addc(out, " FROM (");
     *shift = out->n;
     sl_buf_add(out, sl_buf_view(sql));
@@ -116,7 +119,8 @@ done:
 
 /* ---- COPY ---- */
 
-static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct sl_range options, sl_err *err)
+static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct sl_range options,
+                      sl_err *err)
 {
     struct sl_sql_text tail = SL_SQL_TEXT_INIT;
     struct sl_buf copy = SL_BUF_INIT;
@@ -133,7 +137,8 @@ static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct
     if (options.last > options.first) {
         SL_GO(sl_query_render(q, options, &tail, err));
         sl_buf_add(&copy, sl_buf_view(&tail.buf));
-    } else if (!sl_str_ends(file, ".csv") && !sl_str_ends(file, ".json") && !sl_str_ends(file, ".ndjson")) {
+    } else if (!sl_str_ends(file, ".csv") && !sl_str_ends(file, ".json") &&
+               !sl_str_ends(file, ".ndjson")) {
         sl_buf_addc(&copy, "(FORMAT parquet, COMPRESSION zstd)");
     }
     SL_GO(sl_buf_ok(&copy, err));
@@ -144,7 +149,9 @@ static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct
     if (rc == SL_OK && rows == 1)
         r->done.rows = (uint64_t)sl_result_i64(res, 0, 0);
     if (rc != SL_OK && err && err->offset >= 0)
-        err->offset = (size_t)err->offset >= shift && (size_t)err->offset < shift + q->text.buf.n ? err->offset - (int64_t)shift : -1;
+        err->offset = (size_t)err->offset >= shift && (size_t)err->offset < shift + q->text.buf.n
+                          ? err->offset - (int64_t)shift
+                          : -1;
     if (rc != SL_OK)
         rc = sl_query_error(q, rc, err);
     r->done.counts_rows = true;
@@ -181,7 +188,8 @@ done:
 /* ---- EXPLAIN ---- */
 
 /* The predicate with names of columns in place of their ids. */
-static void put_predicate(const struct sl_pred *pred, const struct sl_schema *schema, struct sl_buf *out)
+static void put_predicate(const struct sl_pred *pred, const struct sl_schema *schema,
+                          struct sl_buf *out)
 {
     struct sl_buf text = SL_BUF_INIT;
 
@@ -210,9 +218,13 @@ static void explain_table(const struct sl_query_table *t, struct sl_buf *out)
 {
     const struct sl_plan *p = t->plan;
 
-    sl_buf_printf(out, "%s: snapshot %lld, %zu of %zu files kept", t->t->label, (long long)p->snapshot.id, p->nfiles, p->files_total);
-    sl_buf_printf(out, " (%zu pruned by partition, %zu by statistics), %lld rows, %lld bytes; %zu of %zu manifests read",
-                  p->pruned_partition, p->pruned_stats, (long long)p->rows, (long long)p->bytes, p->manifests_read, p->manifests_total);
+    sl_buf_printf(out, "%s: snapshot %lld, %zu of %zu files kept", t->t->label,
+                  (long long)p->snapshot.id, p->nfiles, p->files_total);
+    sl_buf_printf(out,
+                  " (%zu pruned by partition, %zu by statistics), %lld rows, %lld bytes; %zu of "
+                  "%zu manifests read",
+                  p->pruned_partition, p->pruned_stats, (long long)p->rows, (long long)p->bytes,
+                  p->manifests_read, p->manifests_total);
     if (t->pred && t->pred->op != SL_PRED_TRUE) {
         sl_buf_addc(out, "; where ");
         put_predicate(t->pred, t->schema, out);

@@ -3,8 +3,8 @@
 
 #include "sql/insert.h"
 
-/* The condition and the new values become a query over the target, so that names in them are found and errors have their place:
- * SELECT (value), ... FROM target AS alias WHERE condition. */
+/* The condition and the new values become a query over the target, so that names in them are found
+ * and errors have their place: SELECT (value), ... FROM target AS alias WHERE condition. */
 static int add_pieces(struct sl_exec *r, struct sl_query *q, sl_str alias, sl_err *err)
 {
     const struct sl_statement *st = r->st;
@@ -31,7 +31,8 @@ done:
     return rc;
 }
 
-static int assignments(struct sl_exec *r, struct sl_append *t, struct sl_query *q, struct sl_rewrite_request *req, sl_err *err)
+static int assignments(struct sl_exec *r, struct sl_append *t, struct sl_query *q,
+                       struct sl_rewrite_request *req, sl_err *err)
 {
     const struct sl_pairs *pairs = &r->st->pairs;
     struct sl_assignment *sets = sl_arena_array(&q->arena, pairs->n + 1, sizeof *sets);
@@ -48,13 +49,16 @@ static int assignments(struct sl_exec *r, struct sl_append *t, struct sl_query *
             if (sl_str_ieqc(key->text, t->schema->fields[k].name))
                 c = (ptrdiff_t)k;
         if (c < 0 || seen[c]) {
-            sl_err_set(err, SL_ESQL, c < 0 ? "the table %s has no column \"%s\"" : "the table %s: the column \"%s\" is set twice", t->label,
-                       key->text.p);
+            sl_err_set(err, SL_ESQL,
+                       c < 0 ? "the table %s has no column \"%s\""
+                             : "the table %s: the column \"%s\" is set twice",
+                       t->label, key->text.p);
             return sl_sql_at(SL_ESQL, key->from, err);
         }
         seen[c] = true;
         SL_TRY(sl_query_render(q, pairs->v[i].range, &text, err));
-        sets[i] = (struct sl_assignment){(size_t)c, sl_arena_str(&q->arena, sl_buf_view(&text.buf))};
+        sets[i] =
+            (struct sl_assignment){(size_t)c, sl_arena_str(&q->arena, sl_buf_view(&text.buf))};
         sl_sql_text_release(&text);
         if (!sets[i].expr.p)
             return sl_err_nomem(err);
@@ -71,8 +75,8 @@ static bool partition_only(const struct sl_query *q, const struct sl_append *t)
     return !where || sl_tree_only_columns(where, t->schema->partition_keys, t->npartition);
 }
 
-static int fill_request(struct sl_exec *r, struct sl_append *t, struct sl_query *q, struct sl_sql_text *where,
-                        struct sl_rewrite_request *req, sl_err *err)
+static int fill_request(struct sl_exec *r, struct sl_append *t, struct sl_query *q,
+                        struct sl_sql_text *where, struct sl_rewrite_request *req, sl_err *err)
 {
     if (r->st->where.last > r->st->where.first) {
         SL_TRY(sl_query_render(q, r->st->where, where, err));
@@ -96,7 +100,8 @@ static int check(struct sl_query *q, sl_err *err)
 
 static int rewrite(struct sl_exec *r, struct sl_append *t, sl_err *err)
 {
-    struct sl_rewrite_request req = {.alias = r->st->alias.text.p ? r->st->alias.text : r->st->name.table};
+    struct sl_rewrite_request req = {.alias = r->st->alias.text.p ? r->st->alias.text
+                                                                  : r->st->name.table};
     struct sl_rewrite_result result = {0};
     struct sl_sql_text where = SL_SQL_TEXT_INIT;
     struct sl_conn *conn;
@@ -128,7 +133,8 @@ done:
     return rc;
 }
 
-static int drop_partition(struct sl_exec *r, struct sl_append *t, struct sl_rewrite_result *result, sl_err *err)
+static int drop_partition(struct sl_exec *r, struct sl_append *t, struct sl_rewrite_result *result,
+                          sl_err *err)
 {
     struct sl_partition_spec spec;
 

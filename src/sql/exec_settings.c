@@ -1,11 +1,13 @@
-/* exec_settings.c - SET, RESET, USE. Quoted keys and those with a dot or dash are ours, others are DuckDB's. */
+/* exec_settings.c - SET, RESET, USE. Quoted keys and those with a dot or dash are ours, others are
+ * DuckDB's. */
 #include <string.h>
 
 #include "sql/session.h"
 
 static bool is_ours(const struct sl_exec *r, const struct sl_word *key)
 {
-    return r->tokens->text.p[key->from] == '\'' || memchr(key->text.p, '.', key->text.n) || memchr(key->text.p, '-', key->text.n);
+    return r->tokens->text.p[key->from] == '\'' || memchr(key->text.p, '.', key->text.n) ||
+           memchr(key->text.p, '-', key->text.n);
 }
 
 static int show_settings(struct sl_exec *r, sl_err *err)
@@ -15,7 +17,8 @@ static int show_settings(struct sl_exec *r, sl_err *err)
     r->done.has_rows = r->done.counts_rows = true;
     SL_TRY(sl_show_columns(r->s, columns, 2, err));
     for (size_t i = 0; i < r->s->settings.n; i++) {
-        const sl_str cells[] = {sl_str_c(r->s->settings.v[i].key), sl_str_c(r->s->settings.v[i].value)};
+        const sl_str cells[] = {sl_str_c(r->s->settings.v[i].key),
+                                sl_str_c(r->s->settings.v[i].value)};
 
         SL_TRY(sl_show_row(r->s, cells, 2, err));
         r->done.rows++;
@@ -27,9 +30,11 @@ static int check_value(const struct sl_pair *p, sl_err *err)
 {
     uint64_t millis;
 
-    if (sl_str_eqc(p->key.text, "sluice.prune") && !sl_str_eqc(p->value.text, "on") && !sl_str_eqc(p->value.text, "off"))
+    if (sl_str_eqc(p->key.text, "sluice.prune") && !sl_str_eqc(p->value.text, "on") &&
+        !sl_str_eqc(p->value.text, "off"))
         sl_err_set(err, SL_ESQL, "'sluice.prune' is 'on' or 'off'");
-    else if (sl_str_eqc(p->key.text, "execution.checkpointing.interval") && !sl_parse_millis(p->value.text, &millis))
+    else if (sl_str_eqc(p->key.text, "execution.checkpointing.interval") &&
+             !sl_parse_millis(p->value.text, &millis))
         sl_err_set(err, SL_ESQL, "'" SL_STRF "' is no time such as '10s'", SL_STRV(p->value.text));
     else
         return SL_OK;
@@ -53,7 +58,8 @@ static int use(struct sl_exec *r, sl_err *err)
     char *db;
 
     if (!sl_catalog_has_database(sl_env_catalog(r->s->env), r->st->name.db)) {
-        sl_err_set(err, SL_ENOTFOUND, "there is no database \"" SL_STRF "\"", SL_STRV(r->st->name.db));
+        sl_err_set(err, SL_ENOTFOUND, "there is no database \"" SL_STRF "\"",
+                   SL_STRV(r->st->name.db));
         sl_err_hint(err, "SHOW DATABASES lists them, CREATE DATABASE makes one");
         return sl_sql_at(SL_ENOTFOUND, r->st->name.from, err);
     }

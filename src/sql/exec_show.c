@@ -34,7 +34,8 @@ static int name_cmp(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int show_names(struct sl_exec *r, const char *column, const struct sl_names *names, sl_err *err)
+static int show_names(struct sl_exec *r, const char *column, const struct sl_names *names,
+                      sl_err *err)
 {
     if (names->n > 0)
         qsort(names->v, names->n, sizeof *names->v, name_cmp);
@@ -75,7 +76,8 @@ static int show_tables(struct sl_exec *r, sl_err *err)
     const sl_str db = sl_session_db(r->s, &r->st->name);
     int rc;
 
-    SL_GO(sl_sql_at(sl_catalog_tables(sl_env_catalog(r->s->env), db, &names, err), r->st->name.from, err));
+    SL_GO(sl_sql_at(sl_catalog_tables(sl_env_catalog(r->s->env), db, &names, err), r->st->name.from,
+                    err));
     SL_GO(sl_source_names(r->s, db, &names, err));
     rc = show_names(r, "table", &names, err);
 done:
@@ -95,7 +97,8 @@ static bool is_partition_key(const struct sl_schema *s, const char *name)
 
 static int describe_schema(struct sl_exec *r, const struct sl_schema *s, sl_err *err)
 {
-    static const char *const columns[] = {"column", "type", "null", "partition_key", "default", "comment"};
+    static const char *const columns[] = {"column",        "type",    "null",
+                                          "partition_key", "default", "comment"};
     struct sl_buf type = SL_BUF_INIT;
     int rc;
 
@@ -108,7 +111,9 @@ static int describe_schema(struct sl_exec *r, const struct sl_schema *s, sl_err 
         plain.nullable = true;
         sl_type_sql(&type, &plain);
         SL_GO(sl_buf_ok(&type, err));
-        const sl_str cells[] = {sl_str_c(f->name), sl_buf_view(&type), sl_str_c(f->type->nullable ? "YES" : "NO"),
+        const sl_str cells[] = {sl_str_c(f->name),
+                                sl_buf_view(&type),
+                                sl_str_c(f->type->nullable ? "YES" : "NO"),
                                 sl_str_c(is_partition_key(s, f->name) ? "YES" : "NO"),
                                 {f->default_text, f->default_text ? strlen(f->default_text) : 0},
                                 {f->comment, f->comment ? strlen(f->comment) : 0}};
@@ -199,7 +204,8 @@ done:
 
 /* ---- SHOW PARTITIONS ---- */
 
-static bool matches(const struct sl_exec *r, const struct sl_append *t, const struct sl_partition *p, struct sl_buf *text)
+static bool matches(const struct sl_exec *r, const struct sl_append *t,
+                    const struct sl_partition *p, struct sl_buf *text)
 {
     for (size_t i = 0; i < r->st->pairs.n; i++) {
         const struct sl_pair *want = &r->st->pairs.v[i];
@@ -209,7 +215,8 @@ static bool matches(const struct sl_exec *r, const struct sl_append *t, const st
                 continue;
             sl_buf_reset(text);
             sl_value_text(text, t->partition_types[k], &p->values[k]);
-            if (want->null != p->values[k].null || (!want->null && !sl_str_eq(sl_buf_view(text), want->value.text)))
+            if (want->null != p->values[k].null ||
+                (!want->null && !sl_str_eq(sl_buf_view(text), want->value.text)))
                 return false;
         }
     }
@@ -234,7 +241,8 @@ static int show_partitions(struct sl_exec *r, struct sl_append *t, sl_err *err)
         snprintf(files, sizeof files, "%lld", (long long)p->files);
         snprintf(rows, sizeof rows, "%lld", (long long)p->rows);
         snprintf(bytes, sizeof bytes, "%lld", (long long)p->bytes);
-        const sl_str cells[] = {sl_str_c(p->text), sl_str_c(files), sl_str_c(rows), sl_str_c(bytes)};
+        const sl_str cells[] = {sl_str_c(p->text), sl_str_c(files), sl_str_c(rows),
+                                sl_str_c(bytes)};
         SL_GO(show(r, cells, 4, err));
     }
 done:
@@ -253,8 +261,10 @@ static int show_snapshots(struct sl_exec *r, sl_err *err)
     struct sl_exec inner = {.s = r->s, .tokens = &tokens, .st = &st};
     int rc;
 
-    sl_buf_addc(&text, "SELECT snapshot_id, schema_id, commit_user, commit_kind, commit_time, total_record_count, "
-                       "delta_record_count FROM ");
+    sl_buf_addc(
+        &text,
+        "SELECT snapshot_id, schema_id, commit_user, commit_kind, commit_time, total_record_count, "
+        "delta_record_count FROM ");
     if (r->st->name.db.p) {
         sl_buf_sql_ident(&text, r->st->name.db);
         sl_buf_ch(&text, '.');
@@ -284,7 +294,8 @@ static int show_of_table(struct sl_exec *r, sl_err *err)
     struct sl_append *t = NULL;
     const struct sl_schema *schema = NULL;
     const sl_str db = sl_session_db(r->s, &r->st->name);
-    const bool source = !r->st->name.path && !sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table) &&
+    const bool source = !r->st->name.path &&
+                        !sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table) &&
                         sl_source_exists(r->s, db, r->st->name.table);
     int rc;
 
@@ -300,7 +311,8 @@ static int show_of_table(struct sl_exec *r, sl_err *err)
     else if (r->st->kind == SL_STMT_SHOW_CREATE_TABLE)
         rc = show_create(r, schema, err);
     else if (source)
-        rc = sl_sql_at(sl_err_set(err, SL_EUNSUPPORTED, "a source table has no partitions"), r->st->name.from, err);
+        rc = sl_sql_at(sl_err_set(err, SL_EUNSUPPORTED, "a source table has no partitions"),
+                       r->st->name.from, err);
     else
         rc = show_partitions(r, t, err);
 done:
@@ -313,10 +325,15 @@ int sl_exec_show(struct sl_exec *r, sl_err *err)
 {
     r->done.has_rows = r->done.counts_rows = true;
     switch (r->st->kind) {
-    case SL_STMT_SHOW_DATABASES: return show_databases(r, err);
-    case SL_STMT_SHOW_CURRENT_DATABASE: return show_current(r, err);
-    case SL_STMT_SHOW_TABLES: return show_tables(r, err);
-    case SL_STMT_SHOW_SNAPSHOTS: return show_snapshots(r, err);
-    default: return show_of_table(r, err);
+    case SL_STMT_SHOW_DATABASES:
+        return show_databases(r, err);
+    case SL_STMT_SHOW_CURRENT_DATABASE:
+        return show_current(r, err);
+    case SL_STMT_SHOW_TABLES:
+        return show_tables(r, err);
+    case SL_STMT_SHOW_SNAPSHOTS:
+        return show_snapshots(r, err);
+    default:
+        return show_of_table(r, err);
     }
 }

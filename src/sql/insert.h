@@ -9,17 +9,19 @@
 
 struct sl_insert_sql {
     struct sl_buf sql;
-    size_t shift;           /* bytes before the query in it */
+    size_t shift; /* bytes before the query in it */
 };
-/* The SELECT over Q's text that gives the table's columns. R's statement says the columns and the static partition. */
-int sl_insert_select(struct sl_exec *r, const struct sl_append *t, struct sl_query *q, struct sl_insert_sql *out, sl_err *err) SL_WUR;
+/* The SELECT over Q's text that gives the table's columns. R's statement says the columns and the
+ * static partition. */
+int sl_insert_select(struct sl_exec *r, const struct sl_append *t, struct sl_query *q,
+                     struct sl_insert_sql *out, sl_err *err) SL_WUR;
 
 /* Publishes; an unknown outcome is looked up. What was surely not published is removed. */
-int sl_publish_new(struct sl_append *t, struct sl_commit_request *req, struct sl_new_files *files, struct sl_commit_result *out,
-                   sl_err *err) SL_WUR;
+int sl_publish_new(struct sl_append *t, struct sl_commit_request *req, struct sl_new_files *files,
+                   struct sl_commit_result *out, sl_err *err) SL_WUR;
 
 /* PARTITION (k = v, ...) of the statement. */
-int sl_partition_spec_of(const struct sl_statement *st, const struct sl_append *t, struct sl_arena *a, struct sl_partition_spec *out,
-                         sl_err *err) SL_WUR;
+int sl_partition_spec_of(const struct sl_statement *st, const struct sl_append *t,
+                         struct sl_arena *a, struct sl_partition_spec *out, sl_err *err) SL_WUR;
 
 #endif

@@ -5,24 +5,27 @@
 
 #include "base/sys.h"
 
-static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August",
-                                     "September", "October", "November", "December"};
-static const char *const weekdays[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+static const char *const months[] = {"January",   "February", "March",    "April",
+                                     "May",       "June",     "July",     "August",
+                                     "September", "October",  "November", "December"};
+static const char *const weekdays[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
+                                       "Friday", "Saturday", "Sunday"};
 
-/* Letters with the most times that each may stand, and as what strftime knows it by that count (1, 2, 3, 4). */
+/* Letters with the most times that each may stand, and as what strftime knows it by that count (1,
+ * 2, 3, 4). */
 static const struct letter {
     char letter;
     uint8_t most;
     const char *native[5];
 } letters[] = {
-    {'y', 9, {NULL, NULL, "%y", NULL, "%Y"}},   {'u', 9, {NULL, NULL, "%y", NULL, "%Y"}},
-    {'M', 4, {NULL, "%-m", "%m", "%b", "%B"}},  {'L', 4, {NULL, "%-m", "%m", "%b", "%B"}},
-    {'d', 2, {NULL, "%-d", "%d", NULL, NULL}},  {'D', 3, {NULL, "%-j", NULL, "%j", NULL}},
-    {'H', 2, {NULL, "%-H", "%H", NULL, NULL}},  {'k', 2, {NULL, NULL, NULL, NULL, NULL}},
-    {'h', 2, {NULL, "%-I", "%I", NULL, NULL}},  {'K', 2, {NULL, NULL, NULL, NULL, NULL}},
-    {'m', 2, {NULL, "%-M", "%M", NULL, NULL}},  {'s', 2, {NULL, "%-S", "%S", NULL, NULL}},
-    {'S', 9, {NULL, NULL, NULL, "%g", NULL}},   {'a', 1, {NULL, "%p", NULL, NULL, NULL}},
-    {'E', 4, {NULL, "%a", "%a", "%a", "%A"}},   {'Q', 2, {NULL, NULL, NULL, NULL, NULL}},
+    {'y', 9, {NULL, NULL, "%y", NULL, "%Y"}},  {'u', 9, {NULL, NULL, "%y", NULL, "%Y"}},
+    {'M', 4, {NULL, "%-m", "%m", "%b", "%B"}}, {'L', 4, {NULL, "%-m", "%m", "%b", "%B"}},
+    {'d', 2, {NULL, "%-d", "%d", NULL, NULL}}, {'D', 3, {NULL, "%-j", NULL, "%j", NULL}},
+    {'H', 2, {NULL, "%-H", "%H", NULL, NULL}}, {'k', 2, {NULL, NULL, NULL, NULL, NULL}},
+    {'h', 2, {NULL, "%-I", "%I", NULL, NULL}}, {'K', 2, {NULL, NULL, NULL, NULL, NULL}},
+    {'m', 2, {NULL, "%-M", "%M", NULL, NULL}}, {'s', 2, {NULL, "%-S", "%S", NULL, NULL}},
+    {'S', 9, {NULL, NULL, NULL, "%g", NULL}},  {'a', 1, {NULL, "%p", NULL, NULL, NULL}},
+    {'E', 4, {NULL, "%a", "%a", "%a", "%A"}},  {'Q', 2, {NULL, NULL, NULL, NULL, NULL}},
 };
 
 static const struct letter *find_letter(char c)
@@ -40,7 +43,8 @@ static bool is_letter(char c)
 
 static bool is_text(const struct sl_java_item *it)
 {
-    return it->letter == 'a' || it->letter == 'E' || ((it->letter == 'M' || it->letter == 'L') && it->count > 2);
+    return it->letter == 'a' || it->letter == 'E' ||
+           ((it->letter == 'M' || it->letter == 'L') && it->count > 2);
 }
 
 static bool is_number(const struct sl_java_item *it)
@@ -53,12 +57,14 @@ static bool is_number(const struct sl_java_item *it)
 static int pattern_error(sl_str pattern, size_t at, sl_err *err, const char *what)
 {
     sl_err_set(err, SL_EINPUT, "in the pattern '" SL_STRF "' %s", SL_STRV(pattern), what);
-    sl_err_hint(err, "letters are y u M L d D H k h K a m s S E Q, other text stands in quotes, as in 'yyyy-MM-dd''T''HH:mm'");
+    sl_err_hint(err, "letters are y u M L d D H k h K a m s S E Q, other text stands in quotes, as "
+                     "in 'yyyy-MM-dd''T''HH:mm'");
     sl_err_at(err, (int64_t)at);
     return SL_EINPUT;
 }
 
-static int add_item(struct sl_java_pattern *out, char letter, size_t count, char byte, sl_str pattern, size_t at, sl_err *err)
+static int add_item(struct sl_java_pattern *out, char letter, size_t count, char byte,
+                    sl_str pattern, size_t at, sl_err *err)
 {
     if (out->n == SL_JAVA_ITEMS)
         return pattern_error(pattern, at, err, "there is too much text");
@@ -115,8 +121,10 @@ int sl_java_pattern_parse(sl_str pattern, struct sl_java_pattern *out, sl_err *e
         if (!l || run > l->most) {
             char what[80];
 
-            snprintf(what, sizeof what, l ? "the letter %c stands more than %d times" : "the letter %c is not supported", c,
-                     l ? l->most : 0);
+            snprintf(what, sizeof what,
+                     l ? "the letter %c stands more than %d times"
+                       : "the letter %c is not supported",
+                     c, l ? l->most : 0);
             return pattern_error(pattern, i, err, what);
         }
         SL_TRY(add_item(out, c, run, 0, pattern, i, err));
@@ -209,27 +217,57 @@ static void put_item(struct sl_buf *out, const struct sl_java_item *it, const st
     int64_t v = 0;
 
     switch (it->letter) {
-    case 0: sl_buf_ch(out, it->byte); return;
-    case 'y': case 'u': put_year(out, m->year, it->count); return;
-    case 'M': case 'L':
+    case 0:
+        sl_buf_ch(out, it->byte);
+        return;
+    case 'y':
+    case 'u':
+        put_year(out, m->year, it->count);
+        return;
+    case 'M':
+    case 'L':
         if (it->count > 2) {
             put_name(out, months[m->month - 1], it->count == 4);
             return;
         }
         v = m->month;
         break;
-    case 'E': put_name(out, weekdays[weekday_of(m->days)], it->count == 4); return;
-    case 'a': sl_buf_addc(out, m->hour < 12 ? "AM" : "PM"); return;
-    case 'S': put_fraction(out, m->micros, it->count); return;
-    case 'd': v = m->day; break;
-    case 'D': v = m->days - sl_civil_to_days(m->year, 1, 1) + 1; break;
-    case 'H': v = m->hour; break;
-    case 'k': v = m->hour == 0 ? 24 : m->hour; break;
-    case 'h': v = m->hour % 12 == 0 ? 12 : m->hour % 12; break;
-    case 'K': v = m->hour % 12; break;
-    case 'm': v = m->minute; break;
-    case 's': v = m->second; break;
-    case 'Q': v = (m->month + 2) / 3; break;
+    case 'E':
+        put_name(out, weekdays[weekday_of(m->days)], it->count == 4);
+        return;
+    case 'a':
+        sl_buf_addc(out, m->hour < 12 ? "AM" : "PM");
+        return;
+    case 'S':
+        put_fraction(out, m->micros, it->count);
+        return;
+    case 'd':
+        v = m->day;
+        break;
+    case 'D':
+        v = m->days - sl_civil_to_days(m->year, 1, 1) + 1;
+        break;
+    case 'H':
+        v = m->hour;
+        break;
+    case 'k':
+        v = m->hour == 0 ? 24 : m->hour;
+        break;
+    case 'h':
+        v = m->hour % 12 == 0 ? 12 : m->hour % 12;
+        break;
+    case 'K':
+        v = m->hour % 12;
+        break;
+    case 'm':
+        v = m->minute;
+        break;
+    case 's':
+        v = m->second;
+        break;
+    case 'Q':
+        v = (m->month + 2) / 3;
+        break;
     }
     sl_buf_printf(out, "%0*lld", it->count, (long long)v);
 }
@@ -300,7 +338,9 @@ static bool match_name(sl_str text, size_t *at, const char *name, bool whole)
 static bool take_text(const struct sl_java_item *it, sl_str text, size_t *at, struct parsed *out)
 {
     if (it->letter == 'a') {
-        out->half = match_name(text, at, "AM", true) ? 0 : match_name(text, at, "PM", true) ? 1 : -1;
+        out->half = match_name(text, at, "AM", true)   ? 0
+                    : match_name(text, at, "PM", true) ? 1
+                                                       : -1;
         return out->half >= 0;
     }
     const bool month = it->letter != 'E';
@@ -324,22 +364,47 @@ static bool in_range(int64_t v, int64_t least, int64_t most)
 static bool store(const struct sl_java_item *it, int64_t v, struct parsed *out)
 {
     switch (it->letter) {
-    case 'y': case 'u': out->year = it->count == 2 ? 2000 + v : v; return true;
-    case 'M': case 'L': out->month = v; return in_range(v, 1, 12);
-    case 'Q': out->month = 3 * v - 2; return in_range(v, 1, 4);
-    case 'd': out->day = v; return in_range(v, 1, 31);
-    case 'D': out->day_of_year = v; return in_range(v, 1, 366);
-    case 'H': out->hour = v; return in_range(v, 0, 23);
-    case 'k': out->hour = v % 24; return in_range(v, 1, 24);
-    case 'h': out->half_hour = v % 12; return in_range(v, 1, 12);
-    case 'K': out->half_hour = v; return in_range(v, 0, 11);
-    case 'm': out->minute = v; return in_range(v, 0, 59);
-    case 's': out->second = v; return in_range(v, 0, 59);
+    case 'y':
+    case 'u':
+        out->year = it->count == 2 ? 2000 + v : v;
+        return true;
+    case 'M':
+    case 'L':
+        out->month = v;
+        return in_range(v, 1, 12);
+    case 'Q':
+        out->month = 3 * v - 2;
+        return in_range(v, 1, 4);
+    case 'd':
+        out->day = v;
+        return in_range(v, 1, 31);
+    case 'D':
+        out->day_of_year = v;
+        return in_range(v, 1, 366);
+    case 'H':
+        out->hour = v;
+        return in_range(v, 0, 23);
+    case 'k':
+        out->hour = v % 24;
+        return in_range(v, 1, 24);
+    case 'h':
+        out->half_hour = v % 12;
+        return in_range(v, 1, 12);
+    case 'K':
+        out->half_hour = v;
+        return in_range(v, 0, 11);
+    case 'm':
+        out->minute = v;
+        return in_range(v, 0, 59);
+    case 's':
+        out->second = v;
+        return in_range(v, 0, 59);
     }
     return false;
 }
 
-static bool take_number(const struct sl_java_pattern *p, size_t i, sl_str text, size_t *at, struct parsed *out)
+static bool take_number(const struct sl_java_pattern *p, size_t i, sl_str text, size_t *at,
+                        struct parsed *out)
 {
     const struct sl_java_item *it = &p->v[i];
     const bool minus = strchr("yu", it->letter) && *at < text.n && text.p[*at] == '-';
@@ -388,13 +453,15 @@ static bool assemble(const struct parsed *in, int64_t *micros)
         return false;
     if (days > 106751990 || days < -106751990) /* what 64 bits of microseconds hold */
         return false;
-    *micros = days * 86400000000 + ((hour * 60 + in->minute) * 60 + in->second) * 1000000 + in->micros;
+    *micros =
+        days * 86400000000 + ((hour * 60 + in->minute) * 60 + in->second) * 1000000 + in->micros;
     return true;
 }
 
 int sl_java_parse(const struct sl_java_pattern *p, sl_str text, int64_t *micros, sl_err *err)
 {
-    struct parsed parts = {.year = 1970, .month = 1, .day = 1, .hour = -1, .half_hour = -1, .half = -1, .weekday = -1};
+    struct parsed parts = {
+        .year = 1970, .month = 1, .day = 1, .hour = -1, .half_hour = -1, .half = -1, .weekday = -1};
     size_t at = 0;
     bool ok = true;
 
@@ -410,6 +477,7 @@ int sl_java_parse(const struct sl_java_pattern *p, sl_str text, int64_t *micros,
     }
     if (ok && at == text.n && assemble(&parts, micros))
         return SL_OK;
-    sl_err_set(err, SL_EINPUT, "the text '" SL_STRF "' is no time by the pattern", (int)(text.n > 80 ? 80 : text.n), text.p);
+    sl_err_set(err, SL_EINPUT, "the text '" SL_STRF "' is no time by the pattern",
+               (int)(text.n > 80 ? 80 : text.n), text.p);
     return SL_EINPUT;
 }

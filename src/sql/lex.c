@@ -16,7 +16,7 @@ enum closing {
 struct lexer {
     sl_str text;
     enum closing closing;
-    size_t unclosed;      /* offset of what stood in the way */
+    size_t unclosed; /* offset of what stood in the way */
     const char *problem;
     const char *hint;
 };
@@ -116,8 +116,10 @@ static bool skip_string(struct lexer *l, size_t *i, bool backslash, bool *typogr
     }
     *i = s.n;
     if (suspect != SIZE_MAX)
-        return problem(l, suspect, "the text is not closed: this typographic quote does not make the statement whole",
-                       "close the text by a plain quote '");
+        return problem(
+            l, suspect,
+            "the text is not closed: this typographic quote does not make the statement whole",
+            "close the text by a plain quote '");
     return problem(l, start, "the text that begins here is not closed", "close it by a quote '");
 }
 
@@ -153,7 +155,8 @@ static bool skip_dollar(struct lexer *l, size_t *i, bool *ok)
     const sl_str mark = sl_str_sub(l->text, *i, k + 1);
     ptrdiff_t end = sl_str_find(sl_str_sub(l->text, k + 1, l->text.n), mark);
     if (end < 0)
-        return problem(l, *i, "the text that begins here is not closed", "close it by the same dollar quote");
+        return problem(l, *i, "the text that begins here is not closed",
+                       "close it by the same dollar quote");
     *i = k + 1 + (size_t)end + mark.n;
     return true;
 }
@@ -178,7 +181,8 @@ static void skip_number(sl_str s, size_t *i)
 
 static void skip_symbol(sl_str s, size_t *i)
 {
-    static const char *const longer[] = {"->>", "=>", "::", "<=", ">=", "<>", "!=", "||", "->", ":=", "==", "**", "//"};
+    static const char *const longer[] = {
+        "->>", "=>", "::", "<=", ">=", "<>", "!=", "||", "->", ":=", "==", "**", "//"};
 
     for (size_t k = 0; k < sizeof longer / sizeof *longer; k++) {
         if (at(s, *i, longer[k])) {
@@ -241,8 +245,10 @@ static bool skip_token(struct lexer *l, size_t *i, struct sl_token *t)
         t->kind = SL_TOKEN_HINT;
         return skip_comment(l, i);
     }
-    if (at(s, *i, "\xE2\x80\x98") || at(s, *i, TYPOGRAPHIC) || at(s, *i, "\xE2\x80\x9C") || at(s, *i, "\xE2\x80\x9D"))
-        return problem(l, *i, "a typographic quote can not stand here", "write a plain quote ' for texts and \" for names");
+    if (at(s, *i, "\xE2\x80\x98") || at(s, *i, TYPOGRAPHIC) || at(s, *i, "\xE2\x80\x9C") ||
+        at(s, *i, "\xE2\x80\x9D"))
+        return problem(l, *i, "a typographic quote can not stand here",
+                       "write a plain quote ' for texts and \" for names");
     if (is_digit(c) || (c == '.' && *i + 1 < s.n && is_digit((unsigned char)s.p[*i + 1]))) {
         t->kind = SL_TOKEN_NUMBER;
         skip_number(s, i);
@@ -289,14 +295,15 @@ static int lex_as(struct lexer *l, size_t from, struct sl_tokens *out, sl_err *e
     return SL_OK;
 }
 
-/* A string with a typographic quote in it whose closing quote is followed at once by a word: its end was meant as the
- * beginning of the next one. */
+/* A string with a typographic quote in it whose closing quote is followed at once by a word: its
+ * end was meant as the beginning of the next one. */
 static bool is_doubtful(const struct sl_tokens *t)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct sl_token *s = &t->v[i];
 
-        if (s->kind == SL_TOKEN_STRING && sl_str_find(s->text, SL_LIT(TYPOGRAPHIC)) >= 0 && s->to < t->text.n &&
+        if (s->kind == SL_TOKEN_STRING && sl_str_find(s->text, SL_LIT(TYPOGRAPHIC)) >= 0 &&
+            s->to < t->text.n &&
             (is_word((unsigned char)t->text.p[s->to]) || strchr("%/+-.:", t->text.p[s->to])))
             return true;
     }

@@ -58,7 +58,8 @@ int sl_p_wants(struct sl_parser *p, const char *what)
     if (sl_p_end(p))
         return sl_p_fail(p, p->t->to, "%s is missing at the end of the statement", what);
     const sl_str next = p->t->v[p->i].text;
-    return sl_p_fail(p, sl_p_at(p), "%s is missing before \"%.*s\"", what, (int)(next.n > 40 ? 40 : next.n), next.p);
+    return sl_p_fail(p, sl_p_at(p), "%s is missing before \"%.*s\"", what,
+                     (int)(next.n > 40 ? 40 : next.n), next.p);
 }
 
 int sl_p_unsupported(struct sl_parser *p, size_t at, const char *what)
@@ -80,7 +81,8 @@ int sl_p_done(struct sl_parser *p)
     if (sl_p_end(p))
         return SL_OK;
     const sl_str next = p->t->v[p->i].text;
-    return sl_p_fail(p, sl_p_at(p), "\"%.*s\" can not stand here in %s", (int)(next.n > 40 ? 40 : next.n), next.p, p->s->verb);
+    return sl_p_fail(p, sl_p_at(p), "\"%.*s\" can not stand here in %s",
+                     (int)(next.n > 40 ? 40 : next.n), next.p, p->s->verb);
 }
 
 const char *sl_p_copy(struct sl_parser *p, sl_str s)
@@ -105,7 +107,8 @@ static int take_value(struct sl_parser *p, struct sl_word *out)
 
 int sl_p_ident(struct sl_parser *p, const char *what, struct sl_word *out)
 {
-    if (sl_p_end(p) || (p->t->v[p->i].kind != SL_TOKEN_WORD && p->t->v[p->i].kind != SL_TOKEN_QUOTED))
+    if (sl_p_end(p) ||
+        (p->t->v[p->i].kind != SL_TOKEN_WORD && p->t->v[p->i].kind != SL_TOKEN_QUOTED))
         return sl_p_wants(p, what);
     SL_TRY(take_value(p, out));
     if (out->text.n == 0)
@@ -154,8 +157,8 @@ static int take_key(struct sl_parser *p, const char *what, struct sl_word *out)
         return take_value(p, out);
     SL_TRY(sl_p_ident(p, what, out));
     end = p->t->v[first].to;
-    while (!sl_p_end(p) && p->t->v[p->i].from == end && (sl_p_is(p, 0, ".") || sl_p_is(p, 0, "-") ||
-           p->t->v[p->i].kind == SL_TOKEN_WORD)) {
+    while (!sl_p_end(p) && p->t->v[p->i].from == end &&
+           (sl_p_is(p, 0, ".") || sl_p_is(p, 0, "-") || p->t->v[p->i].kind == SL_TOKEN_WORD)) {
         end = p->t->v[p->i].to;
         p->i++;
     }
@@ -176,7 +179,8 @@ static int take_literal(struct sl_parser *p, struct sl_pair *out)
 
     out->has_value = true;
     out->range.first = first;
-    if ((sl_p_is(p, 0, "DATE") || sl_p_is(p, 0, "TIMESTAMP")) && p->i + 1 < p->t->n && p->t->v[p->i + 1].kind == SL_TOKEN_STRING)
+    if ((sl_p_is(p, 0, "DATE") || sl_p_is(p, 0, "TIMESTAMP")) && p->i + 1 < p->t->n &&
+        p->t->v[p->i + 1].kind == SL_TOKEN_STRING)
         p->i++;
     if (sl_p_is(p, 0, "+") || sl_p_is(p, 0, "-")) {
         minus = sl_p_is(p, 0, "-");
@@ -220,8 +224,14 @@ static int bracket(const struct sl_token *t)
     if (t->kind != SL_TOKEN_SYMBOL)
         return 0;
     switch (t->text.p[0]) {
-    case '(': case '[': case '{': return 1;
-    case ')': case ']': case '}': return -1;
+    case '(':
+    case '[':
+    case '{':
+        return 1;
+    case ')':
+    case ']':
+    case '}':
+        return -1;
     }
     return 0;
 }
@@ -248,8 +258,9 @@ struct sl_range sl_p_range(struct sl_parser *p, const char *const *words)
 
 int sl_p_type(struct sl_parser *p, const struct sl_type **out)
 {
-    static const char *const ends[] = {"COMMENT", "PRIMARY", "DEFAULT", "FIRST", "AFTER", "CONSTRAINT", "METADATA", "UNIQUE",
-                                       "REFERENCES", "CHECK", "COLLATE", "GENERATED", "AS", NULL};
+    static const char *const ends[] = {"COMMENT",    "PRIMARY",   "DEFAULT", "FIRST",      "AFTER",
+                                       "CONSTRAINT", "METADATA",  "UNIQUE",  "REFERENCES", "CHECK",
+                                       "COLLATE",    "GENERATED", "AS",      NULL};
     const size_t first = p->i;
     size_t angles = 0;
     int round = 0;
@@ -271,7 +282,8 @@ int sl_p_type(struct sl_parser *p, const struct sl_type **out)
     if (p->i == first)
         return sl_p_wants(p, "the column's type");
     const size_t from = p->t->v[first].from;
-    const int rc = sl_type_from_sql(&p->s->arena, sl_str_sub(p->t->text, from, p->t->v[p->i - 1].to), out, p->err);
+    const int rc = sl_type_from_sql(
+        &p->s->arena, sl_str_sub(p->t->text, from, p->t->v[p->i - 1].to), out, p->err);
     if (rc != SL_OK && p->err)
         sl_err_at(p->err, (int64_t)from + (p->err->offset > 0 ? p->err->offset : 0));
     return rc;
@@ -373,7 +385,8 @@ static int parse_show(struct sl_parser *p)
 
 static bool begins_query(const struct sl_parser *p)
 {
-    static const char *const words[] = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "PIVOT", "UNPIVOT", "SUMMARIZE", NULL};
+    static const char *const words[] = {"SELECT", "WITH",  "VALUES",  "FROM",      "TABLE",
+                                        "(",      "PIVOT", "UNPIVOT", "SUMMARIZE", NULL};
 
     for (size_t k = 0; words[k]; k++)
         if (sl_p_is(p, 0, words[k]))
@@ -479,8 +492,10 @@ static int unknown(struct sl_parser *p)
     const sl_str word = p->t->v[0].text;
 
     p->s->verb = "the statement";
-    sl_p_fail(p, p->t->v[0].from, "no statement begins with \"%.*s\"", (int)(word.n > 40 ? 40 : word.n), word.p);
-    sl_err_hint(p->err, "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, TRUNCATE, SHOW, DESCRIBE, COPY, EXPLAIN, SET, USE and CALL do");
+    sl_p_fail(p, p->t->v[0].from, "no statement begins with \"%.*s\"",
+              (int)(word.n > 40 ? 40 : word.n), word.p);
+    sl_err_hint(p->err, "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, TRUNCATE, SHOW, "
+                        "DESCRIBE, COPY, EXPLAIN, SET, USE and CALL do");
     return SL_ESQL;
 }
 
@@ -490,14 +505,17 @@ int sl_statement_parse(const struct sl_tokens *tokens, struct sl_statement *out,
         const char *word;
         int (*parse)(struct sl_parser *p);
     } ours[] = {
-        {"CREATE", sl_p_create}, {"DROP", parse_drop}, {"ALTER", sl_p_alter}, {"USE", parse_use}, {"SHOW", parse_show},
-        {"DESCRIBE", parse_describe}, {"DESC", parse_describe}, {"INSERT", sl_p_insert}, {"UPDATE", sl_p_update},
-        {"DELETE", sl_p_delete}, {"TRUNCATE", parse_truncate}, {"COPY", sl_p_copy_to}, {"EXPLAIN", parse_explain},
-        {"SET", parse_set}, {"RESET", parse_reset}, {"CALL", sl_p_call},
+        {"CREATE", sl_p_create},    {"DROP", parse_drop},         {"ALTER", sl_p_alter},
+        {"USE", parse_use},         {"SHOW", parse_show},         {"DESCRIBE", parse_describe},
+        {"DESC", parse_describe},   {"INSERT", sl_p_insert},      {"UPDATE", sl_p_update},
+        {"DELETE", sl_p_delete},    {"TRUNCATE", parse_truncate}, {"COPY", sl_p_copy_to},
+        {"EXPLAIN", parse_explain}, {"SET", parse_set},           {"RESET", parse_reset},
+        {"CALL", sl_p_call},
     };
     struct sl_parser p = {tokens, 0, out, err};
 
-    *out = (struct sl_statement){.arena = SL_ARENA_INIT, .primary_key_at = SIZE_MAX, .verb = "the statement"};
+    *out = (struct sl_statement){
+        .arena = SL_ARENA_INIT, .primary_key_at = SIZE_MAX, .verb = "the statement"};
     if (begins_query(&p))
         return parse_query(&p);
     for (size_t k = 0; k < sizeof ours / sizeof *ours; k++) {

@@ -6,7 +6,7 @@
 
 struct sl_parser {
     const struct sl_tokens *t;
-    size_t i;                   /* the next token */
+    size_t i; /* the next token */
     struct sl_statement *s;
     sl_err *err;
 };
@@ -14,24 +14,25 @@ struct sl_parser {
 /* ---- looking ---- */
 bool sl_p_end(const struct sl_parser *p);
 bool sl_p_is(const struct sl_parser *p, size_t ahead, const char *word);
-bool sl_p_take(struct sl_parser *p, const char *word);                  /* if it is next */
-bool sl_p_take2(struct sl_parser *p, const char *a, const char *b);     /* if both are next */
-size_t sl_p_at(const struct sl_parser *p);                              /* byte of the next token, or of the end */
+bool sl_p_take(struct sl_parser *p, const char *word);              /* if it is next */
+bool sl_p_take2(struct sl_parser *p, const char *a, const char *b); /* if both are next */
+size_t sl_p_at(const struct sl_parser *p); /* byte of the next token, or of the end */
 
 /* ---- failing ---- */
-int sl_p_fail(struct sl_parser *p, size_t at, const char *fmt, ...) SL_PRINTF(3, 4);     /* SL_ESQL */
-int sl_p_wants(struct sl_parser *p, const char *what);                  /* "WHAT is missing before ..." */
+int sl_p_fail(struct sl_parser *p, size_t at, const char *fmt, ...) SL_PRINTF(3, 4); /* SL_ESQL */
+int sl_p_wants(struct sl_parser *p, const char *what); /* "WHAT is missing before ..." */
 int sl_p_unsupported(struct sl_parser *p, size_t at, const char *what);
 
 /* ---- taking what must be there ---- */
 int sl_p_need(struct sl_parser *p, const char *word) SL_WUR;
-int sl_p_done(struct sl_parser *p) SL_WUR;                              /* nothing may follow */
+int sl_p_done(struct sl_parser *p) SL_WUR; /* nothing may follow */
 int sl_p_ident(struct sl_parser *p, const char *what, struct sl_word *out) SL_WUR;
 int sl_p_string(struct sl_parser *p, const char *what, struct sl_word *out) SL_WUR;
 int sl_p_table(struct sl_parser *p, struct sl_table_name *out) SL_WUR;
-int sl_p_pairs(struct sl_parser *p, const char *what, struct sl_pairs *out) SL_WUR; /* (k = literal, ...) or (k, ...) */
-int sl_p_type(struct sl_parser *p, const struct sl_type **out) SL_WUR;  /* NOT NULL included */
-const char *sl_p_copy(struct sl_parser *p, sl_str s);                   /* NULL if out of memory */
+int sl_p_pairs(struct sl_parser *p, const char *what,
+               struct sl_pairs *out) SL_WUR; /* (k = literal, ...) or (k, ...) */
+int sl_p_type(struct sl_parser *p, const struct sl_type **out) SL_WUR; /* NOT NULL included */
+const char *sl_p_copy(struct sl_parser *p, sl_str s);                  /* NULL if out of memory */
 
 /* Tokens up to one of WORDS (ended by NULL) outside of all brackets, or to the end. */
 struct sl_range sl_p_range(struct sl_parser *p, const char *const *words);

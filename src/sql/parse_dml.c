@@ -4,8 +4,9 @@
 /* The ( after a table's name begins a list of columns, unless a query stands in it. */
 static bool is_column_list(const struct sl_parser *p)
 {
-    return sl_p_is(p, 0, "(") && !sl_p_is(p, 1, "SELECT") && !sl_p_is(p, 1, "WITH") && !sl_p_is(p, 1, "VALUES") &&
-           !sl_p_is(p, 1, "FROM") && !sl_p_is(p, 1, "TABLE") && !sl_p_is(p, 1, "(");
+    return sl_p_is(p, 0, "(") && !sl_p_is(p, 1, "SELECT") && !sl_p_is(p, 1, "WITH") &&
+           !sl_p_is(p, 1, "VALUES") && !sl_p_is(p, 1, "FROM") && !sl_p_is(p, 1, "TABLE") &&
+           !sl_p_is(p, 1, "(");
 }
 
 static int column_list(struct sl_parser *p)
@@ -56,7 +57,8 @@ static int alias(struct sl_parser *p, const char *stop)
 {
     if (sl_p_take(p, "AS"))
         return sl_p_ident(p, "the alias", &p->s->alias);
-    if (sl_p_end(p) || sl_p_is(p, 0, stop) || sl_p_is(p, 0, "WHERE") || sl_p_is(p, 0, "USING") || sl_p_is(p, 0, "FROM"))
+    if (sl_p_end(p) || sl_p_is(p, 0, stop) || sl_p_is(p, 0, "WHERE") || sl_p_is(p, 0, "USING") ||
+        sl_p_is(p, 0, "FROM"))
         return SL_OK;
     return sl_p_ident(p, stop, &p->s->alias);
 }
@@ -137,7 +139,9 @@ int sl_p_copy_to(struct sl_parser *p)
             SL_TRY(column_list(p));
         if (sl_p_is(p, 0, "FROM")) {
             sl_p_unsupported(p, sl_p_at(p), "COPY ... FROM");
-            sl_err_hint(p->err, "INSERT INTO t SELECT * FROM 'file.csv', or the command sluice ingest, load files");
+            sl_err_hint(
+                p->err,
+                "INSERT INTO t SELECT * FROM 'file.csv', or the command sluice ingest, load files");
             return SL_EUNSUPPORTED;
         }
     }

@@ -28,8 +28,9 @@ static int default_of(struct sl_parser *p, struct column *c)
     const struct sl_token *t;
     bool minus = sl_p_take(p, "-");
 
-    if (sl_p_end(p) || (p->t->v[p->i].kind != SL_TOKEN_STRING && p->t->v[p->i].kind != SL_TOKEN_NUMBER &&
-                        !sl_p_is(p, 0, "TRUE") && !sl_p_is(p, 0, "FALSE") && !sl_p_is(p, 0, "NULL")))
+    if (sl_p_end(p) ||
+        (p->t->v[p->i].kind != SL_TOKEN_STRING && p->t->v[p->i].kind != SL_TOKEN_NUMBER &&
+         !sl_p_is(p, 0, "TRUE") && !sl_p_is(p, 0, "FALSE") && !sl_p_is(p, 0, "NULL")))
         return sl_p_unsupported(p, sl_p_at(p), "a DEFAULT that is no literal");
     t = &p->t->v[p->i++];
     if (sl_token_is(t, "NULL"))
@@ -94,7 +95,8 @@ static int table_constraint(struct sl_parser *p)
 
 static bool is_constraint(const struct sl_parser *p)
 {
-    return (sl_p_is(p, 0, "PRIMARY") && sl_p_is(p, 1, "KEY")) || (sl_p_is(p, 0, "CONSTRAINT") && !sl_p_is(p, 1, ",")) ||
+    return (sl_p_is(p, 0, "PRIMARY") && sl_p_is(p, 1, "KEY")) ||
+           (sl_p_is(p, 0, "CONSTRAINT") && !sl_p_is(p, 1, ",")) ||
            (sl_p_is(p, 0, "WATERMARK") && sl_p_is(p, 1, "FOR"));
 }
 
@@ -157,7 +159,8 @@ static int create_table(struct sl_parser *p)
 
     s->kind = SL_STMT_CREATE_TABLE;
     s->verb = "CREATE TABLE";
-    s->if_not_exists = sl_p_is(p, 2, "EXISTS") && sl_p_take2(p, "IF", "NOT") && sl_p_take(p, "EXISTS");
+    s->if_not_exists =
+        sl_p_is(p, 2, "EXISTS") && sl_p_take2(p, "IF", "NOT") && sl_p_take(p, "EXISTS");
     SL_TRY(sl_p_table(p, &s->name));
     if (sl_p_is(p, 0, "("))
         SL_TRY(column_definitions(p));
@@ -166,7 +169,8 @@ static int create_table(struct sl_parser *p)
             SL_TRY(text_of(p, "the comment", &s->comment));
         } else if (sl_p_take2(p, "PARTITIONED", "BY")) {
             SL_TRY(partition_keys(p));
-        } else if (sl_p_take(p, "WITH") || sl_p_take(p, "TBLPROPERTIES") || sl_p_take(p, "OPTIONS")) {
+        } else if (sl_p_take(p, "WITH") || sl_p_take(p, "TBLPROPERTIES") ||
+                   sl_p_take(p, "OPTIONS")) {
             SL_TRY(table_options(p));
         } else if (sl_p_take2(p, "USING", "PAIMON")) {
             continue;
@@ -197,13 +201,15 @@ int sl_p_create(struct sl_parser *p)
     if (sl_p_take(p, "DATABASE") || sl_p_take(p, "SCHEMA")) {
         s->kind = SL_STMT_CREATE_DATABASE;
         s->verb = "CREATE DATABASE";
-        s->if_not_exists = sl_p_is(p, 2, "EXISTS") && sl_p_take2(p, "IF", "NOT") && sl_p_take(p, "EXISTS");
+        s->if_not_exists =
+            sl_p_is(p, 2, "EXISTS") && sl_p_take2(p, "IF", "NOT") && sl_p_take(p, "EXISTS");
         SL_TRY(sl_p_ident(p, "the database's name", &w));
         s->name = (struct sl_table_name){.db = w.text, .from = w.from};
         return sl_p_done(p);
     }
-    if (sl_p_is(p, 0, "TEMPORARY") || sl_p_is(p, 0, "TEMP") || sl_p_is(p, 0, "VIEW") || sl_p_is(p, 0, "OR") ||
-        sl_p_is(p, 0, "FUNCTION") || sl_p_is(p, 0, "CATALOG") || sl_p_is(p, 0, "INDEX") || sl_p_is(p, 0, "MACRO")) {
+    if (sl_p_is(p, 0, "TEMPORARY") || sl_p_is(p, 0, "TEMP") || sl_p_is(p, 0, "VIEW") ||
+        sl_p_is(p, 0, "OR") || sl_p_is(p, 0, "FUNCTION") || sl_p_is(p, 0, "CATALOG") ||
+        sl_p_is(p, 0, "INDEX") || sl_p_is(p, 0, "MACRO")) {
         char what[60];
 
         snprintf(what, sizeof what, "CREATE %.*s", (int)p->t->v[p->i].text.n, p->t->v[p->i].text.p);
@@ -231,8 +237,12 @@ static int add_column(struct sl_parser *p)
     SL_TRY(column(p, &c));
     if (c.default_text)
         return sl_p_unsupported(p, c.name.from, "ADD COLUMN with DEFAULT");
-    return change(p, (struct sl_change){.kind = SL_ADD_COLUMN, .name = c.name.text.p, .type = c.type, .comment = c.comment,
-                                        .first = c.first, .after = c.after});
+    return change(p, (struct sl_change){.kind = SL_ADD_COLUMN,
+                                        .name = c.name.text.p,
+                                        .type = c.type,
+                                        .comment = c.comment,
+                                        .first = c.first,
+                                        .after = c.after});
 }
 
 /* MODIFY c type ...: the type, and what else is said. */
@@ -241,11 +251,17 @@ static int modify_column(struct sl_parser *p)
     struct column c;
 
     SL_TRY(column(p, &c));
-    SL_TRY(change(p, (struct sl_change){.kind = SL_CHANGE_TYPE, .name = c.name.text.p, .type = c.type}));
+    SL_TRY(change(
+        p, (struct sl_change){.kind = SL_CHANGE_TYPE, .name = c.name.text.p, .type = c.type}));
     if (c.comment)
-        SL_TRY(change(p, (struct sl_change){.kind = SL_CHANGE_COMMENT, .name = c.name.text.p, .comment = c.comment}));
+        SL_TRY(change(p, (struct sl_change){.kind = SL_CHANGE_COMMENT,
+                                            .name = c.name.text.p,
+                                            .comment = c.comment}));
     if (c.first || c.after)
-        SL_TRY(change(p, (struct sl_change){.kind = SL_MOVE_COLUMN, .name = c.name.text.p, .first = c.first, .after = c.after}));
+        SL_TRY(change(p, (struct sl_change){.kind = SL_MOVE_COLUMN,
+                                            .name = c.name.text.p,
+                                            .first = c.first,
+                                            .after = c.after}));
     return SL_OK;
 }
 
@@ -287,18 +303,23 @@ static int alter_column(struct sl_parser *p)
 
     SL_TRY(sl_p_ident(p, "the column", &w));
     if (sl_p_take2(p, "DROP", "NOT"))
-        return sl_p_take(p, "NULL") ? change(p, (struct sl_change){.kind = SL_DROP_NOT_NULL, .name = w.text.p}) : sl_p_wants(p, "NULL");
+        return sl_p_take(p, "NULL")
+                   ? change(p, (struct sl_change){.kind = SL_DROP_NOT_NULL, .name = w.text.p})
+                   : sl_p_wants(p, "NULL");
     if (sl_p_is(p, 0, "SET") && sl_p_is(p, 1, "NOT"))
         return sl_p_unsupported(p, sl_p_at(p), "making a column NOT NULL");
     if (sl_p_take(p, "COMMENT")) {
         SL_TRY(text_of(p, "the comment", &comment));
-        return change(p, (struct sl_change){.kind = SL_CHANGE_COMMENT, .name = w.text.p, .comment = comment});
+        return change(
+            p, (struct sl_change){.kind = SL_CHANGE_COMMENT, .name = w.text.p, .comment = comment});
     }
     if (sl_p_take(p, "FIRST"))
-        return change(p, (struct sl_change){.kind = SL_MOVE_COLUMN, .name = w.text.p, .first = true});
+        return change(p,
+                      (struct sl_change){.kind = SL_MOVE_COLUMN, .name = w.text.p, .first = true});
     if (sl_p_take(p, "AFTER")) {
         SL_TRY(sl_p_ident(p, "the column before", &after));
-        return change(p, (struct sl_change){.kind = SL_MOVE_COLUMN, .name = w.text.p, .after = after.text.p});
+        return change(
+            p, (struct sl_change){.kind = SL_MOVE_COLUMN, .name = w.text.p, .after = after.text.p});
     }
     sl_p_take2(p, "SET", "DATA");
     SL_TRY(sl_p_need(p, "TYPE"));
@@ -320,7 +341,8 @@ static int rename_what(struct sl_parser *p)
     SL_TRY(sl_p_ident(p, "the column", &from));
     SL_TRY(sl_p_need(p, "TO"));
     SL_TRY(sl_p_ident(p, "the new name", &to));
-    return change(p, (struct sl_change){.kind = SL_RENAME_COLUMN, .name = from.text.p, .new_name = to.text.p});
+    return change(p, (struct sl_change){
+                         .kind = SL_RENAME_COLUMN, .name = from.text.p, .new_name = to.text.p});
 }
 
 static int set_options(struct sl_parser *p)
@@ -330,7 +352,8 @@ static int set_options(struct sl_parser *p)
     for (size_t i = 0; i < p->s->table_options.n; i++) {
         const struct sl_option *o = &p->s->table_options.v[i];
 
-        SL_TRY(change(p, (struct sl_change){.kind = SL_SET_OPTION, .name = o->key, .value = o->value}));
+        SL_TRY(change(
+            p, (struct sl_change){.kind = SL_SET_OPTION, .name = o->key, .value = o->value}));
     }
     return SL_OK;
 }
@@ -340,7 +363,8 @@ static int reset_options(struct sl_parser *p)
     sl_p_take(p, "TBLPROPERTIES");
     SL_TRY(sl_p_pairs(p, "an option's name", &p->s->pairs));
     for (size_t i = 0; i < p->s->pairs.n; i++)
-        SL_TRY(change(p, (struct sl_change){.kind = SL_RESET_OPTION, .name = p->s->pairs.v[i].key.text.p}));
+        SL_TRY(change(
+            p, (struct sl_change){.kind = SL_RESET_OPTION, .name = p->s->pairs.v[i].key.text.p}));
     return SL_OK;
 }
 

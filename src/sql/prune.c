@@ -1,8 +1,9 @@
 /*
  * prune.c - predicates from the filters that DuckDB's optimiser puts right above a scan.
  *
- * Only what is understood exactly is taken; the rest is TRUE, so that no row is lost. A filter right above a scan drops rows
- * before anything else sees them, so what holds for it holds for the statement, whatever joins stand above.
+ * Only what is understood exactly is taken; the rest is TRUE, so that no row is lost. A filter
+ * right above a scan drops rows before anything else sees them, so what holds for it holds for the
+ * statement, whatever joins stand above.
  */
 #include <math.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 struct pruner {
     struct sl_arena *a;
     struct sl_tree_scan *scans;
-    const json_t *columns;          /* column_indexes of the scan */
-    const json_t *projection;       /* projection_ids */
+    const json_t *columns;    /* column_indexes of the scan */
+    const json_t *projection; /* projection_ids */
     const struct sl_tree_scan *scan;
 };
 
@@ -21,7 +22,8 @@ static sl_str member(const json_t *obj, const char *name)
 {
     const json_t *v = json_object_get(obj, name);
 
-    return json_is_string(v) ? (sl_str){json_string_value(v), json_string_length(v)} : (sl_str){"", 0};
+    return json_is_string(v) ? (sl_str){json_string_value(v), json_string_length(v)}
+                             : (sl_str){"", 0};
 }
 
 static bool is(const json_t *obj, const char *name, const char *value)
@@ -66,7 +68,8 @@ static bool is_integer_kind(enum sl_kind k)
 
 static bool is_integer_type(const json_t *type)
 {
-    return is(type, "id", "TINYINT") || is(type, "id", "SMALLINT") || is(type, "id", "INTEGER") || is(type, "id", "BIGINT");
+    return is(type, "id", "TINYINT") || is(type, "id", "SMALLINT") || is(type, "id", "INTEGER") ||
+           is(type, "id", "BIGINT");
 }
 
 /* A column, or one that is only widened; *TYPE is what constants beside it must be. */
@@ -75,7 +78,8 @@ static const struct sl_field *operand(const struct pruner *p, const json_t *e, c
     const struct sl_field *f = column_of(p, e);
 
     *type = json_object_get(e, "return_type");
-    if (f || !is(e, "expression_class", "BOUND_CAST") || json_is_true(json_object_get(e, "try_cast")))
+    if (f || !is(e, "expression_class", "BOUND_CAST") ||
+        json_is_true(json_object_get(e, "try_cast")))
         return f;
     f = column_of(p, json_object_get(e, "child"));
     return f && is_integer_kind(f->type->kind) && is_integer_type(*type) ? f : NULL;
@@ -96,7 +100,8 @@ static bool decimal(const json_t *v, const struct sl_type *t, const json_t *type
     const json_t *info = json_object_get(type, "type_info");
     const json_t *upper = json_object_get(v, "upper"), *lower = json_object_get(v, "lower");
 
-    if (!is(type, "id", "DECIMAL") || json_integer_value(json_object_get(info, "width")) != t->precision ||
+    if (!is(type, "id", "DECIMAL") ||
+        json_integer_value(json_object_get(info, "width")) != t->precision ||
         json_integer_value(json_object_get(info, "scale")) != t->scale)
         return false;
     if (json_is_integer(v)) {
@@ -122,29 +127,39 @@ static bool moment(const json_t *v, struct sl_value *out)
 }
 
 /* The constant E as a value of a column of type T; TYPE is DuckDB's type of the other side. */
-static bool constant(const json_t *e, const struct sl_type *t, const json_t *type, struct sl_arena *a, struct sl_value *out)
+static bool constant(const json_t *e, const struct sl_type *t, const json_t *type,
+                     struct sl_arena *a, struct sl_value *out)
 {
     const json_t *value = json_object_get(e, "value"), *v = json_object_get(value, "value");
     const json_t *own = json_object_get(value, "type");
 
-    if (!is(e, "expression_class", "BOUND_CONSTANT") || !json_is_false(json_object_get(value, "is_null")) || !json_equal(own, type))
+    if (!is(e, "expression_class", "BOUND_CONSTANT") ||
+        !json_is_false(json_object_get(value, "is_null")) || !json_equal(own, type))
         return false;
     *out = (struct sl_value){.kind = t->kind};
     switch (t->kind) {
     case SL_BOOLEAN:
         out->u.b = json_is_true(v);
         return json_is_boolean(v);
-    case SL_TINYINT: case SL_SMALLINT: case SL_INT: case SL_BIGINT:
+    case SL_TINYINT:
+    case SL_SMALLINT:
+    case SL_INT:
+    case SL_BIGINT:
         return is_integer_type(own) && integer_between(v, INT64_MIN, INT64_MAX, &out->u.i);
     case SL_DATE:
         return is(own, "id", "DATE") && integer_between(v, INT32_MIN + 2, INT32_MAX - 1, &out->u.i);
-    case SL_FLOAT: case SL_DOUBLE:
+    case SL_FLOAT:
+    case SL_DOUBLE:
         out->u.f = json_number_value(v);
-        return (is(own, "id", "DOUBLE") || is(own, "id", "FLOAT")) && json_is_number(v) && isfinite(out->u.f);
+        return (is(own, "id", "DOUBLE") || is(own, "id", "FLOAT")) && json_is_number(v) &&
+               isfinite(out->u.f);
     case SL_DECIMAL:
         return decimal(v, t, own, &out->u.d);
-    case SL_CHAR: case SL_VARCHAR:
-        out->u.s = json_is_string(v) ? sl_arena_str(a, (sl_str){json_string_value(v), json_string_length(v)}) : (sl_str){NULL, 0};
+    case SL_CHAR:
+    case SL_VARCHAR:
+        out->u.s = json_is_string(v)
+                       ? sl_arena_str(a, (sl_str){json_string_value(v), json_string_length(v)})
+                       : (sl_str){NULL, 0};
         return is(own, "id", "VARCHAR") && out->u.s.p;
     case SL_TIMESTAMP:
         return is(own, "id", "TIMESTAMP") && moment(v, out);
@@ -159,15 +174,16 @@ static bool constant(const json_t *e, const struct sl_type *t, const json_t *typ
 
 static const struct sl_pred *convert(const struct pruner *p, const json_t *e);
 
-static const struct sl_pred *make(const struct pruner *p, enum sl_pred_op op, const struct sl_field *f, const struct sl_value *values,
-                                  size_t n)
+static const struct sl_pred *make(const struct pruner *p, enum sl_pred_op op,
+                                  const struct sl_field *f, const struct sl_value *values, size_t n)
 {
     const struct sl_pred *out = sl_pred_cmp(p->a, op, f->id, f->type, values, n);
 
     return out ? out : sl_pred_true();
 }
 
-static const struct sl_pred *join(const struct pruner *p, enum sl_pred_op op, const struct sl_pred *const *args, size_t n)
+static const struct sl_pred *join(const struct pruner *p, enum sl_pred_op op,
+                                  const struct sl_pred *const *args, size_t n)
 {
     const struct sl_pred *out = n > 0 ? sl_pred_join(p->a, op, args, n) : NULL;
 
@@ -181,9 +197,12 @@ static bool operator_of(sl_str type, bool flip, enum sl_pred_op *op)
         const char *name;
         enum sl_pred_op op, flipped;
     } all[] = {
-        {"COMPARE_EQUAL", SL_PRED_EQ, SL_PRED_EQ}, {"COMPARE_NOTEQUAL", SL_PRED_NE, SL_PRED_NE},
-        {"COMPARE_LESSTHAN", SL_PRED_LT, SL_PRED_GT}, {"COMPARE_LESSTHANOREQUALTO", SL_PRED_LE, SL_PRED_GE},
-        {"COMPARE_GREATERTHAN", SL_PRED_GT, SL_PRED_LT}, {"COMPARE_GREATERTHANOREQUALTO", SL_PRED_GE, SL_PRED_LE},
+        {"COMPARE_EQUAL", SL_PRED_EQ, SL_PRED_EQ},
+        {"COMPARE_NOTEQUAL", SL_PRED_NE, SL_PRED_NE},
+        {"COMPARE_LESSTHAN", SL_PRED_LT, SL_PRED_GT},
+        {"COMPARE_LESSTHANOREQUALTO", SL_PRED_LE, SL_PRED_GE},
+        {"COMPARE_GREATERTHAN", SL_PRED_GT, SL_PRED_LT},
+        {"COMPARE_GREATERTHANOREQUALTO", SL_PRED_GE, SL_PRED_LE},
         {"COMPARE_NOT_DISTINCT_FROM", SL_PRED_EQ, SL_PRED_EQ},
     };
 
@@ -196,7 +215,8 @@ static bool operator_of(sl_str type, bool flip, enum sl_pred_op *op)
     return false;
 }
 
-static const struct sl_pred *comparison(const struct pruner *p, const json_t *left, const json_t *right, sl_str type)
+static const struct sl_pred *comparison(const struct pruner *p, const json_t *left,
+                                        const json_t *right, sl_str type)
 {
     const struct sl_field *f;
     const json_t *t;
@@ -214,16 +234,20 @@ static const struct sl_pred *comparison(const struct pruner *p, const json_t *le
 static const struct sl_pred *between(const struct pruner *p, const json_t *e)
 {
     const json_t *input = json_object_get(e, "input");
-    const bool low = json_is_true(json_object_get(e, "lower_inclusive")), high = json_is_true(json_object_get(e, "upper_inclusive"));
+    const bool low = json_is_true(json_object_get(e, "lower_inclusive")),
+               high = json_is_true(json_object_get(e, "upper_inclusive"));
     const struct sl_pred *both[2] = {
-        comparison(p, input, json_object_get(e, "lower"), sl_str_c(low ? "COMPARE_GREATERTHANOREQUALTO" : "COMPARE_GREATERTHAN")),
-        comparison(p, input, json_object_get(e, "upper"), sl_str_c(high ? "COMPARE_LESSTHANOREQUALTO" : "COMPARE_LESSTHAN")),
+        comparison(p, input, json_object_get(e, "lower"),
+                   sl_str_c(low ? "COMPARE_GREATERTHANOREQUALTO" : "COMPARE_GREATERTHAN")),
+        comparison(p, input, json_object_get(e, "upper"),
+                   sl_str_c(high ? "COMPARE_LESSTHANOREQUALTO" : "COMPARE_LESSTHAN")),
     };
 
     return join(p, SL_PRED_AND, both, 2);
 }
 
-static const struct sl_pred *conjunction(const struct pruner *p, const json_t *children, enum sl_pred_op op)
+static const struct sl_pred *conjunction(const struct pruner *p, const json_t *children,
+                                         enum sl_pred_op op)
 {
     const size_t n = json_array_size(children);
     const struct sl_pred **args = sl_arena_array(p->a, n ? n : 1, sizeof *args);
@@ -279,7 +303,8 @@ static const struct sl_pred *function(const struct pruner *p, const json_t *e)
     if (!is(e, "name", "prefix") && !is(e, "name", "starts_with") && !is(e, "name", "^@"))
         return sl_pred_true();
     f = json_array_size(children) == 2 ? operand(p, first(children), &type) : NULL;
-    if (!f || (f->type->kind != SL_VARCHAR && f->type->kind != SL_CHAR) || !constant(json_array_get(children, 1), f->type, type, p->a, &v))
+    if (!f || (f->type->kind != SL_VARCHAR && f->type->kind != SL_CHAR) ||
+        !constant(json_array_get(children, 1), f->type, type, p->a, &v))
         return sl_pred_true();
     return make(p, SL_PRED_PREFIX, f, &v, 1);
 }
@@ -289,7 +314,8 @@ static const struct sl_pred *convert(const struct pruner *p, const json_t *e)
     struct sl_value yes = {.kind = SL_BOOLEAN, .u.b = true};
 
     if (is(e, "expression_class", "BOUND_COMPARISON"))
-        return comparison(p, json_object_get(e, "left"), json_object_get(e, "right"), member(e, "type"));
+        return comparison(p, json_object_get(e, "left"), json_object_get(e, "right"),
+                          member(e, "type"));
     if (is(e, "expression_class", "BOUND_BETWEEN"))
         return between(p, e);
     if (is(e, "type", "CONJUNCTION_AND"))
@@ -333,12 +359,14 @@ struct walker {
 };
 
 /* A scan that stands in the plan several times is read by all of them. */
-static void found(const struct walker *w, struct sl_tree_scan *scan, const json_t *get, const json_t *filters)
+static void found(const struct walker *w, struct sl_tree_scan *scan, const json_t *get,
+                  const json_t *filters)
 {
     const struct sl_pred *pred = sl_pred_true();
 
     if (filters && names_match(get, scan)) {
-        struct pruner p = {w->a, w->scans, json_object_get(get, "column_indexes"), json_object_get(get, "projection_ids"), scan};
+        struct pruner p = {w->a, w->scans, json_object_get(get, "column_indexes"),
+                           json_object_get(get, "projection_ids"), scan};
 
         pred = conjunction(&p, filters, SL_PRED_AND);
     }
@@ -360,7 +388,9 @@ static void walk(const struct walker *w, const json_t *node)
         found(w, scan, node, NULL);
         return;
     }
-    scan = is(node, "type", "LOGICAL_FILTER") && json_array_size(children) == 1 ? scan_of(w->scans, w->n, below) : NULL;
+    scan = is(node, "type", "LOGICAL_FILTER") && json_array_size(children) == 1
+               ? scan_of(w->scans, w->n, below)
+               : NULL;
     if (scan) {
         found(w, scan, below, json_object_get(node, "expressions"));
         return;
@@ -388,7 +418,8 @@ void sl_plan_predicates(sl_str json, struct sl_arena *a, struct sl_tree_scan *sc
             scans[i].pred = sl_pred_true();
 }
 
-void sl_tree_predicates(struct sl_conn *c, sl_str sql, struct sl_arena *a, struct sl_tree_scan *scans, size_t n)
+void sl_tree_predicates(struct sl_conn *c, sl_str sql, struct sl_arena *a,
+                        struct sl_tree_scan *scans, size_t n)
 {
     struct sl_buf q = SL_BUF_INIT;
     char *json = NULL;

@@ -6,7 +6,8 @@
 #include "sql/source_table.h"
 #include "table/append/system.h"
 
-void sl_query_init(struct sl_query *q, struct sl_session *s, struct sl_conn *conn, const struct sl_tokens *tokens)
+void sl_query_init(struct sl_query *q, struct sl_session *s, struct sl_conn *conn,
+                   const struct sl_tokens *tokens)
 {
     *q = (struct sl_query){.s = s, .conn = conn, .tokens = tokens, .arena = SL_ARENA_INIT};
 }
@@ -83,7 +84,8 @@ static size_t range_to(const struct sl_tokens *t, struct sl_range r)
 
 int sl_query_render(struct sl_query *q, struct sl_range r, struct sl_sql_text *out, sl_err *err)
 {
-    return sl_sql_render(q->tokens->text, range_from(q->tokens, r), range_to(q->tokens, r), &q->dialect.edits, out, err);
+    return sl_sql_render(q->tokens->text, range_from(q->tokens, r), range_to(q->tokens, r),
+                         &q->dialect.edits, out, err);
 }
 
 static int render_all(struct sl_query *q, struct sl_sql_text *out, sl_err *err)
@@ -131,7 +133,8 @@ static bool only_alias(const struct sl_query *q, size_t from, size_t to)
 
     if (i < to && is(q, i, "AS"))
         i++;
-    if (i < to && (q->tokens->v[i].kind == SL_TOKEN_WORD || q->tokens->v[i].kind == SL_TOKEN_QUOTED))
+    if (i < to &&
+        (q->tokens->v[i].kind == SL_TOKEN_WORD || q->tokens->v[i].kind == SL_TOKEN_QUOTED))
         i++;
     if (i < to && is(q, i, "("))
         while (i < to && !is(q, i++, ")"))
@@ -152,7 +155,8 @@ static struct sl_travel *travel_of(struct sl_query *q, size_t end)
     return NULL;
 }
 
-static int find_name(struct sl_query *q, const struct sl_sql_text *plain, const struct sl_tree_table *name, sl_err *err)
+static int find_name(struct sl_query *q, const struct sl_sql_text *plain,
+                     const struct sl_tree_table *name, sl_err *err)
 {
     const size_t byte = sl_sql_origin(plain, name->at);
     const size_t first = token_at(q->tokens, byte), end = name_end(q, first);
@@ -160,33 +164,40 @@ static int find_name(struct sl_query *q, const struct sl_sql_text *plain, const 
     if (sl_str_eqc(name->table, SL_QUERY_TARGET))
         return SL_OK;
     if (first >= q->tokens->n)
-        return sl_err_set(err, SL_EBUG, "the table \"" SL_STRF "\" was not found in the text", SL_STRV(name->table));
+        return sl_err_set(err, SL_EBUG, "the table \"" SL_STRF "\" was not found in the text",
+                          SL_STRV(name->table));
     const size_t before = q->scans.n;
-    SL_TRY(sl_sql_at(sl_resolve(q, name, q->tokens->v[first].from, q->tokens->v[end - 1].to, travel_of(q, end), err), byte, err));
+    SL_TRY(sl_sql_at(sl_resolve(q, name, q->tokens->v[first].from, q->tokens->v[end - 1].to,
+                                travel_of(q, end), err),
+                     byte, err));
     if (q->scans.n == before || first == 0)
         return SL_OK;
     /* "TABLE t" and "SUMMARIZE t" take a name only. */
     struct sl_query_scan *scan = &q->scans.v[q->scans.n - 1];
     if (is(q, first - 1, "TABLE"))
-        sl_edit_addc(&q->dialect.edits, q->tokens->v[first - 1].from, q->tokens->v[first - 1].to, "FROM");
+        sl_edit_addc(&q->dialect.edits, q->tokens->v[first - 1].from, q->tokens->v[first - 1].to,
+                     "FROM");
     else if (is(q, first - 1, "SUMMARIZE") || is(q, first - 1, "DESCRIBE"))
         scan->before = "FROM ";
     return SL_OK;
 }
 
 /* "db.t.c" is "t.c" once the table is a subquery with the alias t. */
-static void shorten_columns(struct sl_query *q, const struct sl_sql_text *plain, const struct sl_tree_names *names)
+static void shorten_columns(struct sl_query *q, const struct sl_sql_text *plain,
+                            const struct sl_tree_names *names)
 {
     for (size_t i = 0; i < names->columns.n; i++) {
         const struct sl_tree_column *c = &names->columns.v[i];
         bool named = false;
 
         for (size_t k = 0; k < names->tables.n; k++)
-            named |= names->tables.v[k].alias.n == 0 && sl_str_eq(names->tables.v[k].schema, c->first) &&
+            named |= names->tables.v[k].alias.n == 0 &&
+                     sl_str_eq(names->tables.v[k].schema, c->first) &&
                      sl_str_eq(names->tables.v[k].table, c->second);
         const size_t token = token_at(q->tokens, sl_sql_origin(plain, c->at));
         if (named && is(q, token + 1, "."))
-            sl_edit_addc(&q->dialect.edits, q->tokens->v[token].from, q->tokens->v[token + 1].to, "");
+            sl_edit_addc(&q->dialect.edits, q->tokens->v[token].from, q->tokens->v[token + 1].to,
+                         "");
     }
 }
 
@@ -197,22 +208,28 @@ static int unused_travel(const struct sl_query *q, sl_err *err)
 
         if (t->used || (t->hint && sl_str_find(q->tokens->v[t->first].text, SL_LIT("OPTIONS")) < 0))
             continue;
-        sl_err_set(err, SL_ESQL, "%s does not stand behind the name of a table", t->hint ? "the hint" : "time travel");
+        sl_err_set(err, SL_ESQL, "%s does not stand behind the name of a table",
+                   t->hint ? "the hint" : "time travel");
         return sl_sql_at(SL_ESQL, t->from, err);
     }
     return SL_OK;
 }
 
-/* DuckDB tells no names apart that differ in case alone: a statement that names such a column is refused, others go on. */
-static int refuse_ambiguous(const struct sl_query *q, const struct sl_sql_text *plain, const struct sl_schema *s, sl_err *err)
+/* DuckDB tells no names apart that differ in case alone: a statement that names such a column is
+ * refused, others go on. */
+static int refuse_ambiguous(const struct sl_query *q, const struct sl_sql_text *plain,
+                            const struct sl_schema *s, sl_err *err)
 {
     for (size_t i = 0; i < s->nfields; i++) {
         for (size_t k = i + 1; k < s->nfields; k++) {
             size_t at;
 
-            if (!sl_str_ieqc(sl_str_c(s->fields[i].name), s->fields[k].name) || !sl_tree_names_column(q->tree, s->fields[i].name, &at))
+            if (!sl_str_ieqc(sl_str_c(s->fields[i].name), s->fields[k].name) ||
+                !sl_tree_names_column(q->tree, s->fields[i].name, &at))
                 continue;
-            sl_err_set(err, SL_EUNSUPPORTED, "the columns \"%s\" and \"%s\" differ in case alone, so a query can not name one of them",
+            sl_err_set(err, SL_EUNSUPPORTED,
+                       "the columns \"%s\" and \"%s\" differ in case alone, so a query can not "
+                       "name one of them",
                        s->fields[i].name, s->fields[k].name);
             sl_err_hint(err, "ALTER TABLE ... RENAME COLUMN gives one of them another name");
             return sl_sql_at(SL_EUNSUPPORTED, sl_sql_origin(plain, at), err);
@@ -235,7 +252,8 @@ static int find_names(struct sl_query *q, sl_err *err)
     int rc;
 
     SL_GO(render_all(q, &plain, err));
-    SL_GO(sl_sql_map_error(&plain, sl_tree_parse(q->conn, sl_buf_view(&plain.buf), &q->tree, err), err));
+    SL_GO(sl_sql_map_error(&plain, sl_tree_parse(q->conn, sl_buf_view(&plain.buf), &q->tree, err),
+                           err));
     SL_GO(sl_tree_names(q->tree, &names, err));
     for (size_t i = 0; i < names.tables.n; i++)
         SL_GO(find_name(q, &plain, &names.tables.v[i], err));
@@ -250,14 +268,15 @@ done:
 
 /* ---- pruning ---- */
 
-static int register_empty(struct sl_query *q, const struct sl_row_source *source, uint64_t *id, bool *registered, sl_err *err)
+static int register_empty(struct sl_query *q, const struct sl_row_source *source, uint64_t *id,
+                          bool *registered, sl_err *err)
 {
     SL_TRY(sl_rows_register(sl_conn_engine(q->conn), source, id, err));
     *registered = true;
     return SL_OK;
 }
 
-/* Adds, for each scan, what stands for its name; as long as PLACEHOLDER nothing of the tables. Edits before COUNT stay. */
+/* Adds, for each scan, what stands for its name: with PLACEHOLDER an empty source, else its files. */
 static void edit_scans(struct sl_query *q, bool placeholder)
 {
     struct sl_buf b = SL_BUF_INIT;
@@ -289,7 +308,8 @@ static void edit_scans(struct sl_query *q, bool placeholder)
 
 static bool may_filter(const struct sl_query *q)
 {
-    static const char *const words[] = {"WHERE", "ON", "USING", "NATURAL", "HAVING", "QUALIFY", "IN", "INTERSECT", "EXCEPT", NULL};
+    static const char *const words[] = {"WHERE",   "ON", "USING",     "NATURAL", "HAVING",
+                                        "QUALIFY", "IN", "INTERSECT", "EXCEPT",  NULL};
 
     for (size_t i = 0; i < q->tokens->n; i++)
         for (size_t k = 0; words[k]; k++)
@@ -312,11 +332,13 @@ static int copy_edits(const struct sl_edits *from, struct sl_edits *to, sl_err *
     return SL_OK;
 }
 
-static void replace_target(const struct sl_query *q, struct sl_query_piece *piece, struct sl_arena *a)
+static void replace_target(const struct sl_query *q, struct sl_query_piece *piece,
+                           struct sl_arena *a)
 {
     if (piece->text.p && sl_str_find(piece->text, SL_LIT("\"" SL_QUERY_TARGET "\"")) >= 0) {
         ptrdiff_t at = sl_str_find(piece->text, SL_LIT("\"" SL_QUERY_TARGET "\""));
-        char *text = sl_arena_printf(a, "%.*ssluice_rows(%llu)%s", (int)at, piece->text.p, (unsigned long long)q->target_id,
+        char *text = sl_arena_printf(a, "%.*ssluice_rows(%llu)%s", (int)at, piece->text.p,
+                                     (unsigned long long)q->target_id,
                                      piece->text.p + at + strlen("\"" SL_QUERY_TARGET "\""));
 
         if (text)
@@ -324,7 +346,8 @@ static void replace_target(const struct sl_query *q, struct sl_query_piece *piec
     }
 }
 
-/* Registers an empty source for each table, so that DuckDB can bind and optimise the text before any file is chosen. */
+/* Registers an empty source for each table, so that DuckDB can bind and optimise the text before
+ * any file is chosen. */
 static int register_placeholders(struct sl_query *q, sl_err *err)
 {
     for (size_t i = 0; i < q->scans.n; i++) {
@@ -379,10 +402,12 @@ static int find_predicates(struct sl_query *q, sl_err *err)
         const struct sl_query_table *t = q->scans.v[i].table;
 
         if (t)
-            found[n++] = (struct sl_tree_scan){q->scans.v[i].rows_id, t->schema->fields, t->schema->nfields, NULL};
+            found[n++] = (struct sl_tree_scan){q->scans.v[i].rows_id, t->schema->fields,
+                                               t->schema->nfields, NULL};
     }
     if (q->target)
-        found[n++] = (struct sl_tree_scan){q->target_id, q->target->schema->fields, q->target->schema->nfields, NULL};
+        found[n++] = (struct sl_tree_scan){q->target_id, q->target->schema->fields,
+                                           q->target->schema->nfields, NULL};
     if (n > 0)
         sl_tree_predicates(q->conn, sl_buf_view(&text.buf), &q->arena, found, n);
     take_predicates(q, found);
@@ -447,8 +472,9 @@ int sl_query_error(struct sl_query *q, int code, sl_err *err)
     return code;
 }
 
-int sl_query_value(struct sl_session *s, struct sl_conn *conn, const struct sl_tokens *tokens, struct sl_range r, const char *before,
-                   const char *after, char **out, sl_err *err)
+int sl_query_value(struct sl_session *s, struct sl_conn *conn, const struct sl_tokens *tokens,
+                   struct sl_range r, const char *before, const char *after, char **out,
+                   sl_err *err)
 {
     struct sl_query q;
     const size_t at = range_from(tokens, r);

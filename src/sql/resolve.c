@@ -23,7 +23,8 @@ struct sl_row_source sl_empty_source(const struct sl_field *fields, size_t n)
 
 /* ---- time travel ---- */
 
-static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_selector *sel, const char **branch, sl_err *err)
+static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_selector *sel,
+                       const char **branch, sl_err *err)
 {
     const sl_str key = o->key.text, value = o->value.text;
     int64_t number;
@@ -50,8 +51,10 @@ static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_se
     } else if (sl_str_eqc(key, "branch")) {
         *branch = value.p;
     } else if (sl_str_starts(key, "scan.") && !sl_str_eqc(key, "scan.mode")) {
-        sl_err_set(err, SL_EUNSUPPORTED, "the option '%s' = '%s' of the hint is not supported", key.p, value.p);
-        sl_err_hint(err, "scan.snapshot-id, scan.tag-name, scan.timestamp, scan.timestamp-millis, scan.version and branch are");
+        sl_err_set(err, SL_EUNSUPPORTED, "the option '%s' = '%s' of the hint is not supported",
+                   key.p, value.p);
+        sl_err_hint(err, "scan.snapshot-id, scan.tag-name, scan.timestamp, scan.timestamp-millis, "
+                         "scan.version and branch are");
         return sl_sql_at(SL_EUNSUPPORTED, o->key.from, err);
     } else if (sl_str_starts(key, "incremental-") || sl_str_starts(key, "consumer-")) {
         sl_err_set(err, SL_EUNSUPPORTED, "the option '%s' of the hint is not supported", key.p);
@@ -60,7 +63,8 @@ static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_se
     return SL_OK;
 }
 
-static int hint(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel, const char **branch, sl_err *err)
+static int hint(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel,
+                const char **branch, sl_err *err)
 {
     const struct sl_token *t = &q->tokens->v[travel->first];
     struct sl_tokens inner = {0};
@@ -93,7 +97,8 @@ static bool is_number(const struct sl_query *q, const struct sl_travel *t)
     return t->expr.last == t->expr.first + 1 && q->tokens->v[t->expr.first].kind == SL_TOKEN_NUMBER;
 }
 
-static int travel_to(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel, const char **branch, sl_err *err)
+static int travel_to(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel,
+                     const char **branch, sl_err *err)
 {
     char *text = NULL;
     int rc = SL_OK;
@@ -101,8 +106,10 @@ static int travel_to(struct sl_query *q, const struct sl_travel *travel, struct 
     if (travel->hint)
         return hint(q, travel, sel, branch, err);
     if (travel->timestamp) {
-        const char *before = is_number(q, travel) ? "SELECT CAST(1000 * (" : "SELECT CAST(epoch_ms(CAST((";
-        const char *after = is_number(q, travel) ? ") AS VARCHAR)" : ") AS TIMESTAMPTZ)) AS VARCHAR)";
+        const char *before =
+            is_number(q, travel) ? "SELECT CAST(1000 * (" : "SELECT CAST(epoch_ms(CAST((";
+        const char *after =
+            is_number(q, travel) ? ") AS VARCHAR)" : ") AS TIMESTAMPTZ)) AS VARCHAR)";
 
         SL_TRY(sl_query_value(q->s, q->conn, q->tokens, travel->expr, before, after, &text, err));
         *sel = (struct sl_selector){.kind = SL_SELECT_TIME};
@@ -113,7 +120,8 @@ static int travel_to(struct sl_query *q, const struct sl_travel *travel, struct 
         sl_free(text);
         return rc;
     }
-    SL_TRY(sl_query_value(q->s, q->conn, q->tokens, travel->expr, "SELECT CAST((", ") AS VARCHAR)", &text, err));
+    SL_TRY(sl_query_value(q->s, q->conn, q->tokens, travel->expr, "SELECT CAST((", ") AS VARCHAR)",
+                          &text, err));
     const sl_str version = sl_arena_str(&q->arena, sl_str_c(text));
     const bool null = !text;
     sl_free(text);
@@ -152,7 +160,8 @@ static int take_apart(struct sl_query *q, sl_str name, struct parts *out, sl_err
         sl_str branch = sl_str_sub(rest, 7, rest.n);
 
         dollar = memchr(branch.p, '$', branch.n);
-        rest = dollar ? sl_str_sub(branch, (size_t)(dollar - branch.p) + 1, branch.n) : (sl_str){NULL, 0};
+        rest = dollar ? sl_str_sub(branch, (size_t)(dollar - branch.p) + 1, branch.n)
+                      : (sl_str){NULL, 0};
         branch = dollar ? sl_str_sub(branch, 0, (size_t)(dollar - branch.p)) : branch;
         out->branch = sl_arena_strdup(&q->arena, branch);
         if (!out->branch)
@@ -180,8 +189,8 @@ done:
     return rc;
 }
 
-static int add_scan(struct sl_query *q, const struct sl_tree_table *name, sl_str alias, size_t from, size_t to,
-                    struct sl_query_scan **out, sl_err *err)
+static int add_scan(struct sl_query *q, const struct sl_tree_table *name, sl_str alias, size_t from,
+                    size_t to, struct sl_query_scan **out, sl_err *err)
 {
     struct sl_query_scan *scan = sl_vec_push(&q->scans);
 
@@ -204,8 +213,9 @@ static struct sl_query_table *known_table(struct sl_query *q, const char *key)
 }
 
 /* Takes T over, in every case. */
-static int new_table(struct sl_query *q, struct sl_append *t, const char *key, const struct sl_selector *sel, bool travels,
-                     struct sl_query_table **out, sl_err *err)
+static int new_table(struct sl_query *q, struct sl_append *t, const char *key,
+                     const struct sl_selector *sel, bool travels, struct sl_query_table **out,
+                     sl_err *err)
 {
     struct sl_query_table *table = sl_calloc(1, sizeof *table);
     struct sl_query_table **slot = table ? sl_vec_push(&q->tables) : NULL;
@@ -228,14 +238,16 @@ static int new_table(struct sl_query *q, struct sl_append *t, const char *key, c
     return SL_OK;
 }
 
-static int system_table(struct sl_query *q, struct sl_append *t, sl_str which, const struct sl_selector *sel, bool travels,
-                        struct sl_query_scan *scan, sl_err *err)
+static int system_table(struct sl_query *q, struct sl_append *t, sl_str which,
+                        const struct sl_selector *sel, bool travels, struct sl_query_scan *scan,
+                        sl_err *err)
 {
     SL_TRY(sl_system_rows_open(t, which, travels ? sel : NULL, &scan->system, err));
     const struct sl_row_source source = sl_system_rows_source(scan->system);
     SL_TRY(sl_rows_register(sl_conn_engine(q->conn), &source, &scan->rows_id, err));
     scan->registered = true;
-    const char *sql = sl_arena_printf(&q->arena, "sluice_rows(%llu)", (unsigned long long)scan->rows_id);
+    const char *sql =
+        sl_arena_printf(&q->arena, "sluice_rows(%llu)", (unsigned long long)scan->rows_id);
     if (!sql)
         return sl_err_nomem(err);
     scan->sql = sl_str_c(sql);
@@ -243,8 +255,9 @@ static int system_table(struct sl_query *q, struct sl_append *t, sl_str which, c
 }
 
 /* T is taken over. ALIAS is what the name is called in the query. */
-static int use_table(struct sl_query *q, struct sl_append *t, const struct parts *parts, const struct sl_tree_table *name,
-                     sl_str alias, size_t from, size_t to, const struct sl_travel *travel, sl_err *err)
+static int use_table(struct sl_query *q, struct sl_append *t, const struct parts *parts,
+                     const struct sl_tree_table *name, sl_str alias, size_t from, size_t to,
+                     const struct sl_travel *travel, sl_err *err)
 {
     struct sl_selector sel = {.kind = SL_SELECT_LATEST};
     const char *branch = NULL, *key;
@@ -266,7 +279,8 @@ static int use_table(struct sl_query *q, struct sl_append *t, const struct parts
         SL_GO(system_table(q, t, parts->system, &sel, travels, scan, err));
         goto done;
     }
-    key = sl_arena_printf(&q->arena, "%s\n%s\n%d %lld %lld %.*s", t->path, t->branch ? t->branch : "", sel.kind, (long long)sel.id,
+    key = sl_arena_printf(&q->arena, "%s\n%s\n%d %lld %lld %.*s", t->path,
+                          t->branch ? t->branch : "", sel.kind, (long long)sel.id,
                           (long long)sel.millis, (int)sel.text.n, sel.text.n ? sel.text.p : "");
     if (!key)
         SL_GOTO_NOMEM(err);
@@ -308,8 +322,8 @@ static sl_str last_part(sl_str path)
 }
 
 /* A folder with a table in it; anything else is left to DuckDB. */
-static int resolve_path(struct sl_query *q, const struct sl_tree_table *name, size_t from, size_t to, const struct sl_travel *travel,
-                        sl_err *err)
+static int resolve_path(struct sl_query *q, const struct sl_tree_table *name, size_t from,
+                        size_t to, const struct sl_travel *travel, sl_err *err)
 {
     struct sl_append *t = NULL;
     struct parts parts = {.table = name->table};
@@ -338,18 +352,21 @@ static bool is_duckdbs(const struct sl_tree_table *name)
     for (size_t i = 0; schemas[i]; i++)
         if (sl_str_ieqc(name->schema, schemas[i]))
             return true;
-    return name->schema.n == 0 && (sl_str_starts(name->table, "duckdb_") || sl_str_starts(name->table, "sqlite_") ||
-                                   sl_str_starts(name->table, "pragma_"));
+    return name->schema.n == 0 &&
+           (sl_str_starts(name->table, "duckdb_") || sl_str_starts(name->table, "sqlite_") ||
+            sl_str_starts(name->table, "pragma_"));
 }
 
 static bool is_file(const struct sl_query *q, const struct sl_tree_table *name, size_t from)
 {
     const char quote = q->tokens->text.p[from];
 
-    return name->schema.n == 0 && (quote == '\'' || quote == '"') && memchr(name->table.p, '.', name->table.n);
+    return name->schema.n == 0 && (quote == '\'' || quote == '"') &&
+           memchr(name->table.p, '.', name->table.n);
 }
 
-static int source_table(struct sl_query *q, sl_str db, const struct sl_tree_table *name, size_t from, size_t to, sl_err *err)
+static int source_table(struct sl_query *q, sl_str db, const struct sl_tree_table *name,
+                        size_t from, size_t to, sl_err *err)
 {
     struct sl_query_scan *scan;
     struct sl_buf sql = SL_BUF_INIT;
@@ -364,7 +381,8 @@ static int source_table(struct sl_query *q, sl_str db, const struct sl_tree_tabl
     return rc;
 }
 
-int sl_resolve(struct sl_query *q, const struct sl_tree_table *name, size_t from, size_t to, const struct sl_travel *travel, sl_err *err)
+int sl_resolve(struct sl_query *q, const struct sl_tree_table *name, size_t from, size_t to,
+               const struct sl_travel *travel, sl_err *err)
 {
     struct sl_catalog *catalog = sl_env_catalog(q->s->env);
     const sl_str db = name->schema.n > 0 ? name->schema : sl_str_c(q->s->db);

@@ -44,7 +44,8 @@ static int register_functions(struct sl_conn *c, sl_err *err)
     int rc = SL_OK;
 
     pthread_mutex_lock(&lock);
-    if (sl_conn_prepare(c, SL_LIT("SELECT sluice_date_format(NULL::TIMESTAMP, 'y')"), NULL, NULL) != SL_OK)
+    if (sl_conn_prepare(c, SL_LIT("SELECT sluice_date_format(NULL::TIMESTAMP, 'y')"), NULL, NULL) !=
+        SL_OK)
         rc = sl_dialect_register(sl_conn_engine(c), err);
     pthread_mutex_unlock(&lock);
     return rc;
@@ -188,7 +189,8 @@ int sl_session_no_table(struct sl_session *s, sl_str db, sl_str table, size_t at
         sl_err_hint(err, "SHOW DATABASES lists them");
         return sl_sql_at(SL_ENOTFOUND, at, err);
     }
-    if (sl_catalog_tables(catalog, db, &names, NULL) == SL_OK && sl_source_names(s, db, &names, NULL) == SL_OK) {
+    if (sl_catalog_tables(catalog, db, &names, NULL) == SL_OK &&
+        sl_source_names(s, db, &names, NULL) == SL_OK) {
         for (size_t i = 0; i < names.n; i++) {
             if (distance(table, names.v[i]) < best) {
                 best = distance(table, names.v[i]);
@@ -196,16 +198,20 @@ int sl_session_no_table(struct sl_session *s, sl_str db, sl_str table, size_t at
             }
         }
     }
-    sl_err_set(err, SL_ENOTFOUND, "there is no table \"" SL_STRF "\" in the database \"" SL_STRF "\"", SL_STRV(table), SL_STRV(db));
+    sl_err_set(err, SL_ENOTFOUND,
+               "there is no table \"" SL_STRF "\" in the database \"" SL_STRF "\"", SL_STRV(table),
+               SL_STRV(db));
     if (nearest)
         sl_err_hint(err, "did you mean \"%s\"?", nearest);
     else
-        sl_err_hint(err, "SHOW TABLES lists them; the warehouse is \"%s\"", sl_env_warehouse(s->env));
+        sl_err_hint(err, "SHOW TABLES lists them; the warehouse is \"%s\"",
+                    sl_env_warehouse(s->env));
     sl_names_release(&names);
     return sl_sql_at(SL_ENOTFOUND, at, err);
 }
 
-int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct sl_append **out, sl_err *err)
+int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct sl_append **out,
+                     sl_err *err)
 {
     const sl_str db = sl_session_db(s, n);
     const char *dollar = n->path ? NULL : memchr(n->table.p, '$', n->table.n);
@@ -216,7 +222,8 @@ int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct
     if (n->path)
         return sl_sql_at(sl_append_open_path(n->table, NULL, out, err), n->from, err);
     if (dollar) {
-        if (!sl_str_starts(sl_str_sub(n->table, table.n, n->table.n), "$branch_") || strchr(dollar + 1, '$')) {
+        if (!sl_str_starts(sl_str_sub(n->table, table.n, n->table.n), "$branch_") ||
+            strchr(dollar + 1, '$')) {
             sl_err_set(err, SL_ESQL, "\"%s\" is a system table, which is only read", n->table.p);
             return sl_sql_at(SL_ESQL, n->from, err);
         }
@@ -224,12 +231,14 @@ int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct
     }
     if (!sl_catalog_has_table(sl_env_catalog(s->env), db, table)) {
         if (sl_source_exists(s, db, table)) {
-            sl_err_set(err, SL_EUNSUPPORTED, "\"" SL_STRF "\" is a source table, which is only read", SL_STRV(table));
+            sl_err_set(err, SL_EUNSUPPORTED,
+                       "\"" SL_STRF "\" is a source table, which is only read", SL_STRV(table));
             return sl_sql_at(SL_EUNSUPPORTED, n->from, err);
         }
         return sl_session_no_table(s, db, table, n->from, err);
     }
-    return sl_sql_at(sl_append_open(sl_env_catalog(s->env), db, table, branch, out, err), n->from, err);
+    return sl_sql_at(sl_append_open(sl_env_catalog(s->env), db, table, branch, out, err), n->from,
+                     err);
 }
 
 /* ---- results made here ---- */
@@ -255,16 +264,27 @@ int sl_show_row(struct sl_session *s, const sl_str *cells, size_t n, sl_err *err
 static int run_statement(struct sl_exec *r, sl_err *err)
 {
     switch (r->st->kind) {
-    case SL_STMT_QUERY: case SL_STMT_EXPLAIN: case SL_STMT_COPY:
+    case SL_STMT_QUERY:
+    case SL_STMT_EXPLAIN:
+    case SL_STMT_COPY:
         return sl_exec_query(r, err);
     case SL_STMT_INSERT:
         return sl_exec_insert(r, err);
-    case SL_STMT_UPDATE: case SL_STMT_DELETE: case SL_STMT_TRUNCATE: case SL_STMT_DROP_PARTITION:
+    case SL_STMT_UPDATE:
+    case SL_STMT_DELETE:
+    case SL_STMT_TRUNCATE:
+    case SL_STMT_DROP_PARTITION:
         return sl_exec_rewrite(r, err);
-    case SL_STMT_CREATE_DATABASE: case SL_STMT_DROP_DATABASE: case SL_STMT_CREATE_TABLE: case SL_STMT_DROP_TABLE:
-    case SL_STMT_ALTER_TABLE: case SL_STMT_RENAME_TABLE:
+    case SL_STMT_CREATE_DATABASE:
+    case SL_STMT_DROP_DATABASE:
+    case SL_STMT_CREATE_TABLE:
+    case SL_STMT_DROP_TABLE:
+    case SL_STMT_ALTER_TABLE:
+    case SL_STMT_RENAME_TABLE:
         return sl_exec_ddl(r, err);
-    case SL_STMT_SET: case SL_STMT_RESET: case SL_STMT_USE:
+    case SL_STMT_SET:
+    case SL_STMT_RESET:
+    case SL_STMT_USE:
         return sl_exec_settings(r, err);
     case SL_STMT_CALL:
         return sl_exec_call(r, err);

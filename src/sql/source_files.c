@@ -1,4 +1,5 @@
-/* source_files.c - the files of a filesystem source: Parquet by DuckDB, NDJSON and CSV by ingest's strict parser. */
+/* source_files.c - the files of a filesystem source: Parquet by DuckDB, NDJSON and CSV by ingest's
+ * strict parser. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,7 +10,7 @@ enum { ROW_MAX = 512 << 20 };
 
 struct sl_source_files {
     struct sl_engine *engine;
-    const struct sl_source_def *def;    /* borrowed */
+    const struct sl_source_def *def; /* borrowed */
     enum sl_ingest_format format;
     char delimiter;
     bool header, skip;
@@ -62,17 +63,29 @@ static int start_scan(const struct sl_source_files *f, struct scan *s, sl_err *e
     const struct sl_schema *schema = &f->def->schema;
     const sl_str input = sl_source_path(f->def);
     struct sl_ingest_options o = SL_INGEST_INIT;
-    struct sl_feed_spec feed = {.format = f->format, .delimiter = f->delimiter, .no_header = !f->header, .max_row_bytes = ROW_MAX,
-                                .commit_rows = INT64_MAX, .commit_bytes = INT64_MAX, .commit_millis = (uint64_t)10 * 365 * 86400000,
+    struct sl_feed_spec feed = {.format = f->format,
+                                .delimiter = f->delimiter,
+                                .no_header = !f->header,
+                                .max_row_bytes = ROW_MAX,
+                                .commit_rows = INT64_MAX,
+                                .commit_bytes = INT64_MAX,
+                                .commit_millis = (uint64_t)10 * 365 * 86400000,
                                 .columns = &s->columns};
-    struct sl_worker_spec worker = {.format = f->format, .fields = schema->fields, .nfields = schema->nfields, .null_text = f->null_text,
-                                    .delimiter = f->delimiter, .max_row_bytes = ROW_MAX, .unknown_fields = &s->unknown_fields};
+    struct sl_worker_spec worker = {.format = f->format,
+                                    .fields = schema->fields,
+                                    .nfields = schema->nfields,
+                                    .null_text = f->null_text,
+                                    .delimiter = f->delimiter,
+                                    .max_row_bytes = ROW_MAX,
+                                    .unknown_fields = &s->unknown_fields};
 
     o.inputs = &input;
     o.ninputs = 1;
     SL_TRY(sl_source_open(&o, f->format, NULL, NULL, &s->source, err));
-    SL_TRY(sl_columns_make(&s->arena, schema->fields, schema->nfields, (sl_str){NULL, 0}, &s->columns, err));
-    SL_TRY(sl_bad_rows_new(f->skip ? SL_INGEST_SKIP : SL_INGEST_STOP, (sl_str){NULL, 0}, &s->bad, err));
+    SL_TRY(sl_columns_make(&s->arena, schema->fields, schema->nfields, (sl_str){NULL, 0},
+                           &s->columns, err));
+    SL_TRY(sl_bad_rows_new(f->skip ? SL_INGEST_SKIP : SL_INGEST_STOP, (sl_str){NULL, 0}, &s->bad,
+                           err));
     feed.source = s->source;
     feed.bad = s->bad;
     SL_TRY(sl_feed_new(&feed, &s->feed, err));
@@ -120,9 +133,11 @@ static bool is_true(const struct sl_source_def *d, const char *key)
     return text && strcmp(text, "true") == 0;
 }
 
-static int text_sql(struct sl_query *q, const struct sl_source_def *d, bool csv, struct sl_source_files **out, struct sl_buf *sql, sl_err *err)
+static int text_sql(struct sl_query *q, const struct sl_source_def *d, bool csv,
+                    struct sl_source_files **out, struct sl_buf *sql, sl_err *err)
 {
-    const char *delimiter = sl_schema_option(&d->schema, "csv.field-delimiter"), *null_text = sl_schema_option(&d->schema, "csv.null-literal");
+    const char *delimiter = sl_schema_option(&d->schema, "csv.field-delimiter"),
+               *null_text = sl_schema_option(&d->schema, "csv.null-literal");
     struct sl_source_files *f = sl_calloc(1, sizeof *f);
 
     if (!f)
@@ -135,8 +150,14 @@ static int text_sql(struct sl_query *q, const struct sl_source_def *d, bool csv,
     f->header = is_true(d, "csv.header");
     f->skip = is_true(d, csv ? "csv.ignore-parse-errors" : "json.ignore-parse-errors");
     f->null_text = sl_str_c(null_text ? null_text : "");
-    const struct sl_row_source rows = {.self = f, .fields = d->schema.fields, .nfields = d->schema.nfields, .max_threads = 1, .rows_hint = -1,
-                                       .local_open = open_scan, .local_close = close_scan, .fill = fill};
+    const struct sl_row_source rows = {.self = f,
+                                       .fields = d->schema.fields,
+                                       .nfields = d->schema.nfields,
+                                       .max_threads = 1,
+                                       .rows_hint = -1,
+                                       .local_open = open_scan,
+                                       .local_close = close_scan,
+                                       .fill = fill};
     SL_TRY(sl_rows_register(f->engine, &rows, &f->id, err));
     f->registered = true;
     sl_buf_printf(sql, "sluice_rows(%llu)", (unsigned long long)f->id);
@@ -178,7 +199,8 @@ static int parquet_sql(const struct sl_source_def *d, struct sl_buf *out, sl_err
     return sl_buf_ok(out, err);
 }
 
-int sl_source_files_open(struct sl_query *q, const struct sl_source_def *d, struct sl_source_files **out, struct sl_buf *sql, sl_err *err)
+int sl_source_files_open(struct sl_query *q, const struct sl_source_def *d,
+                         struct sl_source_files **out, struct sl_buf *sql, sl_err *err)
 {
     const char *format = sl_schema_option(&d->schema, "format");
 

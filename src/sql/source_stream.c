@@ -1,8 +1,9 @@
 /*
  * source_stream.c - INSERT ... SELECT from a source that never ends.
  *
- * Files are followed by ingest, made-up rows are written here, each commit with the number of rows made so far as its position, so
- * that the next run goes on behind it. Both need a name for that: SET 'pipeline.name' = '...'.
+ * Files are followed by ingest, made-up rows are written here, each commit with the number of rows
+ * made so far as its position, so that the next run goes on behind it. Both need a name for that:
+ * SET 'pipeline.name' = '...'.
  */
 #include <string.h>
 
@@ -33,13 +34,15 @@ static bool has_class(const json_t *node, const char *const *classes)
         if (strcmp(class, classes[i]) == 0)
             return true;
     if (json_is_array(node)) {
-        json_array_foreach((json_t *)node, i, value) {
+        json_array_foreach((json_t *)node, i, value)
+        {
             if (has_class(value, classes))
                 return true;
         }
     }
     if (json_is_object(node)) {
-        json_object_foreach((json_t *)node, key, value) {
+        json_object_foreach((json_t *)node, key, value)
+        {
             if (has_class(value, classes))
                 return true;
         }
@@ -59,7 +62,8 @@ static int aggregates(struct sl_query *q, bool *yes, sl_err *err)
     sl_buf_addc(&b, ")");
     SL_GO(sl_buf_ok(&b, err));
     SL_GO(sl_conn_query_str(q->conn, sl_buf_view(&b), &json, err));
-    *yes = !json || strstr(json, "\"LOGICAL_AGGREGATE") || strstr(json, "\"LOGICAL_WINDOW") || strstr(json, "\"error\":true");
+    *yes = !json || strstr(json, "\"LOGICAL_AGGREGATE") || strstr(json, "\"LOGICAL_WINDOW") ||
+           strstr(json, "\"error\":true");
 done:
     sl_free(json);
     sl_buf_release(&b);
@@ -69,16 +73,20 @@ done:
 static int check(const struct sl_exec *x, struct sl_query *q, sl_err *err)
 {
     static const char *const bad[] = {"SUBQUERY", "WINDOW", NULL};
-    const json_t *node = json_object_get(json_array_get(json_object_get(q->tree, "statements"), 0), "node");
+    const json_t *node =
+        json_object_get(json_array_get(json_object_get(q->tree, "statements"), 0), "node");
     const char *type = json_string_value(json_object_get(node, "type"));
-    const char *from = json_string_value(json_object_get(json_object_get(node, "from_table"), "type"));
+    const char *from =
+        json_string_value(json_object_get(json_object_get(node, "from_table"), "type"));
     bool yes = false;
 
-    if (!type || strcmp(type, "SELECT_NODE") != 0 || json_array_size(json_object_get(json_object_get(node, "cte_map"), "map")) > 0)
+    if (!type || strcmp(type, "SELECT_NODE") != 0 ||
+        json_array_size(json_object_get(json_object_get(node, "cte_map"), "map")) > 0)
         return refuse(x, "a query of several parts", err);
     if (!from || strcmp(from, "BASE_TABLE") != 0)
         return refuse(x, "a join", err);
-    if (json_array_size(json_object_get(node, "group_expressions")) > 0 || json_array_size(json_object_get(node, "group_sets")) > 0)
+    if (json_array_size(json_object_get(node, "group_expressions")) > 0 ||
+        json_array_size(json_object_get(node, "group_sets")) > 0)
         return refuse(x, "GROUP BY", err);
     if (json_array_size(json_object_get(node, "modifiers")) > 0)
         return refuse(x, "ORDER BY, DISTINCT or LIMIT", err);
@@ -114,11 +122,13 @@ static uint64_t interval(const struct sl_exec *x)
 }
 
 /* SQL with the source's empty stand-in replaced by TEXT. */
-static int put_source(const struct sl_query *q, const struct sl_insert_sql *sql, sl_str text, struct sl_buf *out, sl_err *err)
+static int put_source(const struct sl_query *q, const struct sl_insert_sql *sql, sl_str text,
+                      struct sl_buf *out, sl_err *err)
 {
     char mark[40];
     const sl_str all = sl_buf_view(&sql->sql);
-    const int n = snprintf(mark, sizeof mark, "sluice_rows(%llu)", (unsigned long long)sl_source_scan_id(q->endless));
+    const int n = snprintf(mark, sizeof mark, "sluice_rows(%llu)",
+                           (unsigned long long)sl_source_scan_id(q->endless));
     const ptrdiff_t at = sl_str_find(all, sl_str_c(mark));
 
     if (at < 0)
@@ -151,11 +161,14 @@ static void show_progress(void *user, const struct sl_ingest_progress *p)
         s->sink->progress(s->sink->user, -1, p->seconds);
 }
 
-static int stream_files(struct sl_exec *x, struct sl_append *t, struct sl_query *q, const struct sl_insert_sql *sql, sl_str name, sl_err *err)
+static int stream_files(struct sl_exec *x, struct sl_append *t, struct sl_query *q,
+                        const struct sl_insert_sql *sql, sl_str name, sl_err *err)
 {
     const struct sl_source_def *d = sl_source_scan_def(q->endless);
-    const char *format = sl_schema_option(&d->schema, "format"), *delimiter = sl_schema_option(&d->schema, "csv.field-delimiter");
-    const char *header = sl_schema_option(&d->schema, "csv.header"), *null_text = sl_schema_option(&d->schema, "csv.null-literal");
+    const char *format = sl_schema_option(&d->schema, "format"),
+               *delimiter = sl_schema_option(&d->schema, "csv.field-delimiter");
+    const char *header = sl_schema_option(&d->schema, "csv.header"),
+               *null_text = sl_schema_option(&d->schema, "csv.null-literal");
     struct sl_ingest_options o = SL_INGEST_INIT;
     struct sl_ingest_report report = SL_INGEST_REPORT_INIT;
     struct sl_buf query = SL_BUF_INIT, type = SL_BUF_INIT, path = SL_BUF_INIT;
@@ -170,7 +183,9 @@ static int stream_files(struct sl_exec *x, struct sl_append *t, struct sl_query 
     o.table = sl_buf_view(&path);
     o.inputs = &input;
     o.ninputs = 1;
-    o.format = strcmp(format, "csv") == 0 ? SL_INGEST_CSV : strcmp(format, "parquet") == 0 ? SL_INGEST_PARQUET : SL_INGEST_NDJSON;
+    o.format = strcmp(format, "csv") == 0       ? SL_INGEST_CSV
+               : strcmp(format, "parquet") == 0 ? SL_INGEST_PARQUET
+                                                : SL_INGEST_NDJSON;
     o.delimiter = delimiter ? delimiter[0] : 0;
     o.no_header = !header || strcmp(header, "true") != 0;
     o.null_text = (sl_str){null_text, null_text ? strlen(null_text) : 0};
@@ -202,8 +217,8 @@ struct generator {
     struct sl_query *q;
     const struct sl_insert_sql *sql;
     sl_str name;
-    char *property;         /* owned: the position's key */
-    int64_t made;           /* rows so far, over all runs */
+    char *property; /* owned: the position's key */
+    int64_t made;   /* rows so far, over all runs */
 };
 
 static int find_position(struct generator *g, sl_err *err)
@@ -218,7 +233,10 @@ static int find_position(struct generator *g, sl_err *err)
         SL_GO(sl_json_parse(sl_buf_view(&text), &position, err));
         rc = sl_json_i64_req(position, "datagen", &g->made, err);
         if (rc != SL_OK)
-            sl_err_hint(err, "another kind of source has used the name \"" SL_STRF "\": choose another 'pipeline.name'", SL_STRV(g->name));
+            sl_err_hint(err,
+                        "another kind of source has used the name \"" SL_STRF
+                        "\": choose another 'pipeline.name'",
+                        SL_STRV(g->name));
     }
 done:
     json_decref(position);
@@ -235,8 +253,13 @@ static int one_commit(struct generator *g, int64_t count, sl_err *err)
     char value[48];
     const char *names[1];
     struct sl_option property;
-    struct sl_commit_request req = {.kind = "APPEND", .operation = "WRITE", .properties = &property, .nproperties = 1,
-                                    .identities = names, .nidentities = 1, .allow_empty = true};
+    struct sl_commit_request req = {.kind = "APPEND",
+                                    .operation = "WRITE",
+                                    .properties = &property,
+                                    .nproperties = 1,
+                                    .identities = names,
+                                    .nidentities = 1,
+                                    .allow_empty = true};
     int rc;
 
     sl_buf_ch(&rows, '(');
@@ -267,7 +290,8 @@ done:
 
 static int generate(struct generator *g, sl_err *err)
 {
-    const char *text = sl_schema_option(&sl_source_scan_def(g->q->endless)->schema, "rows-per-second");
+    const char *text =
+        sl_schema_option(&sl_source_scan_def(g->q->endless)->schema, "rows-per-second");
     const uint64_t millis = interval(g->x);
     int64_t rate = DEFAULT_ROWS_PER_SECOND;
 
@@ -290,7 +314,8 @@ static int generate(struct generator *g, sl_err *err)
     return SL_OK;
 }
 
-static int stream_made_up(struct sl_exec *x, struct sl_append *t, struct sl_query *q, const struct sl_insert_sql *sql, sl_str name, sl_err *err)
+static int stream_made_up(struct sl_exec *x, struct sl_append *t, struct sl_query *q,
+                          const struct sl_insert_sql *sql, sl_str name, sl_err *err)
 {
     struct generator g = {.x = x, .t = t, .q = q, .sql = sql, .name = name};
     struct sl_lock *lock = NULL;
@@ -312,7 +337,8 @@ done:
     return rc;
 }
 
-int sl_source_stream(struct sl_exec *x, struct sl_append *t, struct sl_query *q, const struct sl_insert_sql *sql, sl_err *err)
+int sl_source_stream(struct sl_exec *x, struct sl_append *t, struct sl_query *q,
+                     const struct sl_insert_sql *sql, sl_err *err)
 {
     sl_str name;
 

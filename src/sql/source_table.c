@@ -42,7 +42,8 @@ bool sl_source_exists(struct sl_session *s, sl_str db, sl_str name)
     if (!usable(name) || !usable(db))
         return false;
     path_of(db, name, &path);
-    yes = !path.failed && sl_store_exists(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path));
+    yes = !path.failed &&
+          sl_store_exists(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path));
     sl_buf_release(&path);
     return yes;
 }
@@ -60,11 +61,16 @@ static int check_filesystem(struct sl_source_def *d, sl_err *err)
     const char *format = option(d, "format"), *path = option(d, "path");
 
     if (!path || !*path)
-        return sl_err_set(err, SL_ESQL, "a source table with 'connector' = 'filesystem' needs 'path'");
+        return sl_err_set(err, SL_ESQL,
+                          "a source table with 'connector' = 'filesystem' needs 'path'");
     if (!format)
-        return sl_err_set(err, SL_ESQL, "a source table with 'connector' = 'filesystem' needs 'format': 'json', 'csv' or 'parquet'");
+        return sl_err_set(err, SL_ESQL,
+                          "a source table with 'connector' = 'filesystem' needs 'format': 'json', "
+                          "'csv' or 'parquet'");
     if (strcmp(format, "json") != 0 && strcmp(format, "csv") != 0 && strcmp(format, "parquet") != 0)
-        return sl_err_set(err, SL_EUNSUPPORTED, "'format' = '%s' is not supported; 'json', 'csv' and 'parquet' are", format);
+        return sl_err_set(err, SL_EUNSUPPORTED,
+                          "'format' = '%s' is not supported; 'json', 'csv' and 'parquet' are",
+                          format);
     d->endless = option(d, "source.monitor-interval") != NULL;
     return SL_OK;
 }
@@ -78,11 +84,14 @@ static int check_def(struct sl_source_def *d, sl_err *err)
     if (d->schema.nfields == 0)
         return sl_err_set(err, SL_ESQL, "a source table needs its columns");
     if (d->schema.npartition > 0)
-        return sl_err_set(err, SL_EUNSUPPORTED, "PARTITIONED BY is not supported for source tables");
+        return sl_err_set(err, SL_EUNSUPPORTED,
+                          "PARTITIONED BY is not supported for source tables");
     for (size_t i = 0; i < d->schema.nfields; i++)
         SL_TRY(sl_type_check_readable(d->schema.fields[i].name, d->schema.fields[i].type, err));
     if (!d->datagen && (!connector || strcmp(connector, "filesystem") != 0))
-        return sl_err_set(err, SL_EUNSUPPORTED, "'connector' = '%s' is not supported; 'filesystem' and 'datagen' are", connector ? connector : "");
+        return sl_err_set(err, SL_EUNSUPPORTED,
+                          "'connector' = '%s' is not supported; 'filesystem' and 'datagen' are",
+                          connector ? connector : "");
     if (!d->datagen)
         return check_filesystem(d, err);
     SL_TRY(sl_datagen_rows(d, &rows, err));
@@ -97,13 +106,15 @@ static int check_def(struct sl_source_def *d, sl_err *err)
 
 int sl_source_create(struct sl_session *s, sl_str db, const struct sl_statement *st, sl_err *err)
 {
-    struct sl_source_def d = {.schema = {.arena = SL_ARENA_INIT, .version = 3, .highest_field_id = -1}};
+    struct sl_source_def d = {
+        .schema = {.arena = SL_ARENA_INIT, .version = 3, .highest_field_id = -1}};
     struct sl_buf path = SL_BUF_INIT, json = SL_BUF_INIT;
     struct sl_field *fields;
     int rc;
 
     if (!usable(st->name.table))
-        return sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" can not be the name of a table", SL_STRV(st->name.table));
+        return sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" can not be the name of a table",
+                          SL_STRV(st->name.table));
     if (st->query.last > st->query.first)
         return sl_err_set(err, SL_ESQL, "a source table is not made AS a query");
     if (!sl_catalog_has_database(sl_env_catalog(s->env), db))
@@ -127,7 +138,8 @@ int sl_source_create(struct sl_session *s, sl_str db, const struct sl_statement 
     SL_GO(sl_paimon_schema_encode(&d.schema, &json, err));
     path_of(db, st->name.table, &path);
     SL_GO(sl_buf_ok(&path, err));
-    rc = sl_store_put_new(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path), sl_buf_view(&json), err);
+    rc = sl_store_put_new(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path),
+                          sl_buf_view(&json), err);
 done:
     sl_buf_release(&path);
     sl_buf_release(&json);
@@ -148,7 +160,8 @@ int sl_source_drop(struct sl_session *s, sl_str db, sl_str name, sl_err *err)
     return rc;
 }
 
-int sl_source_load(struct sl_session *s, sl_str db, sl_str name, struct sl_source_def *out, sl_err *err)
+int sl_source_load(struct sl_session *s, sl_str db, sl_str name, struct sl_source_def *out,
+                   sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT, json = SL_BUF_INIT;
     int rc;
@@ -156,7 +169,8 @@ int sl_source_load(struct sl_session *s, sl_str db, sl_str name, struct sl_sourc
     *out = (struct sl_source_def){.schema = {.arena = SL_ARENA_INIT}};
     path_of(db, name, &path);
     SL_GO(sl_buf_ok(&path, err));
-    SL_GO(sl_store_get(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path), DEFINITION_MAX, &json, err));
+    SL_GO(sl_store_get(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path), DEFINITION_MAX,
+                       &json, err));
     rc = sl_paimon_schema_decode(sl_buf_view(&json), &out->schema, err);
     if (rc == SL_OK)
         rc = check_def(out, err);
@@ -179,7 +193,8 @@ int sl_source_names(struct sl_session *s, sl_str db, struct sl_names *out, sl_er
     sl_buf_add(&prefix, db);
     sl_buf_ch(&prefix, '.');
     SL_GO(sl_buf_ok(&prefix, err));
-    SL_GO(sl_store_list(sl_catalog_store(sl_env_catalog(s->env)), SL_LIT(".sluice/sources"), false, &entries, err));
+    SL_GO(sl_store_list(sl_catalog_store(sl_env_catalog(s->env)), SL_LIT(".sluice/sources"), false,
+                        &entries, err));
     for (size_t i = 0; i < entries.n; i++) {
         const sl_str name = sl_str_c(entries.v[i].name);
 
@@ -198,7 +213,7 @@ struct sl_source_scan {
     struct sl_source_def def;
     struct sl_engine *engine;
     struct sl_source_files *files;
-    struct sl_row_source empty;     /* of an endless source, while the statement is checked */
+    struct sl_row_source empty; /* of an endless source, while the statement is checked */
     uint64_t id;
     bool registered;
 };
@@ -224,11 +239,16 @@ uint64_t sl_source_scan_id(const struct sl_source_scan *s)
     return s->id;
 }
 
-static int open_endless(struct sl_query *q, struct sl_source_scan *s, sl_str name, struct sl_buf *sql, sl_err *err)
+static int open_endless(struct sl_query *q, struct sl_source_scan *s, sl_str name,
+                        struct sl_buf *sql, sl_err *err)
 {
     if (!q->allow_endless || q->endless) {
-        sl_err_set(err, SL_EUNSUPPORTED, "the source table \"" SL_STRF "\" never ends, so this statement would not either", SL_STRV(name));
-        sl_err_hint(err, "INSERT INTO t SELECT ... reads one such source as a stream; without 'source.monitor-interval', or with "
+        sl_err_set(err, SL_EUNSUPPORTED,
+                   "the source table \"" SL_STRF
+                   "\" never ends, so this statement would not either",
+                   SL_STRV(name));
+        sl_err_hint(err, "INSERT INTO t SELECT ... reads one such source as a stream; without "
+                         "'source.monitor-interval', or with "
                          "'number-of-rows', a source ends");
         return SL_EUNSUPPORTED;
     }
@@ -251,7 +271,8 @@ static int open_datagen(struct sl_source_scan *s, struct sl_buf *sql, sl_err *er
     return sl_buf_ok(sql, err);
 }
 
-int sl_source_scan_open(struct sl_query *q, sl_str db, sl_str name, struct sl_source_scan **out, struct sl_buf *sql, sl_err *err)
+int sl_source_scan_open(struct sl_query *q, sl_str db, sl_str name, struct sl_source_scan **out,
+                        struct sl_buf *sql, sl_err *err)
 {
     struct sl_source_scan *s = sl_calloc(1, sizeof *s);
     int rc;

@@ -55,7 +55,8 @@ int sl_sql_generate(struct sl_sql_text *out, size_t at, sl_str text, sl_err *err
     return add_segment(out, at, false, text, err);
 }
 
-int sl_sql_render(sl_str text, size_t from, size_t to, struct sl_edits *e, struct sl_sql_text *out, sl_err *err)
+int sl_sql_render(sl_str text, size_t from, size_t to, struct sl_edits *e, struct sl_sql_text *out,
+                  sl_err *err)
 {
     size_t at = from;
 

@@ -8,9 +8,9 @@
 #include "base/str.h"
 
 struct sl_edit {
-    size_t from, to;     /* bytes of the user's text that are replaced; from == to inserts */
+    size_t from, to; /* bytes of the user's text that are replaced; from == to inserts */
     sl_str text;
-    size_t order;        /* of insertions at one place */
+    size_t order; /* of insertions at one place */
 };
 
 struct sl_edits {
@@ -26,19 +26,26 @@ void sl_edit_addc(struct sl_edits *e, size_t from, size_t to, const char *text);
 void sl_edits_release(struct sl_edits *e);
 
 struct sl_segment {
-    size_t at;           /* offset in the rendered text */
-    size_t from;         /* offset in the user's */
-    bool copied;         /* byte by byte from there; else all stands for FROM */
+    size_t at;   /* offset in the rendered text */
+    size_t from; /* offset in the user's */
+    bool copied; /* byte by byte from there; else all stands for FROM */
 };
 
 struct sl_sql_text {
-    struct sl_buf buf;   /* terminated */
+    struct sl_buf buf; /* terminated */
     SL_VEC(struct sl_segment) map;
 };
-#define SL_SQL_TEXT_INIT {SL_BUF_INIT, {NULL, 0, 0}}
+#define SL_SQL_TEXT_INIT                                                                           \
+    {                                                                                              \
+        SL_BUF_INIT,                                                                               \
+        {                                                                                          \
+            NULL, 0, 0                                                                             \
+        }                                                                                          \
+    }
 
 /* [from, to) of TEXT with the edits that lie in it, appended to OUT. Sorts E. */
-int sl_sql_render(sl_str text, size_t from, size_t to, struct sl_edits *e, struct sl_sql_text *out, sl_err *err) SL_WUR;
+int sl_sql_render(sl_str text, size_t from, size_t to, struct sl_edits *e, struct sl_sql_text *out,
+                  sl_err *err) SL_WUR;
 /* Appends generated text that stands for the user's byte AT. */
 int sl_sql_generate(struct sl_sql_text *out, size_t at, sl_str text, sl_err *err) SL_WUR;
 void sl_sql_text_release(struct sl_sql_text *t);

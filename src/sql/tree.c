@@ -13,8 +13,8 @@ static size_t copy_number(sl_str json, size_t i, struct sl_buf *out)
     while (k < json.n && memchr("+-.0123456789eE", json.p[k], 15))
         k++;
     const sl_str number = sl_str_sub(json, i, k);
-    if (memchr(number.p, '.', number.n) || memchr(number.p, 'e', number.n) || memchr(number.p, 'E', number.n) ||
-        sl_parse_i64(number, &v))
+    if (memchr(number.p, '.', number.n) || memchr(number.p, 'e', number.n) ||
+        memchr(number.p, 'E', number.n) || sl_parse_i64(number, &v))
         sl_buf_add(out, number);
     else
         sl_buf_addc(out, "null");
@@ -61,7 +61,8 @@ static sl_str member(const json_t *obj, const char *name)
 {
     const json_t *v = json_object_get(obj, name);
 
-    return json_is_string(v) ? (sl_str){json_string_value(v), json_string_length(v)} : (sl_str){"", 0};
+    return json_is_string(v) ? (sl_str){json_string_value(v), json_string_length(v)}
+                             : (sl_str){"", 0};
 }
 
 static bool is_type(const json_t *obj, const char *name)
@@ -141,19 +142,25 @@ static bool hidden(const struct scope *scope, sl_str name)
     return false;
 }
 
-static int walk(const json_t *node, const struct scope *scope, struct sl_tree_names *out, sl_err *err);
+static int walk(const json_t *node, const struct scope *scope, struct sl_tree_names *out,
+                sl_err *err);
 
-static int add_table(const json_t *node, const struct scope *scope, struct sl_tree_names *out, sl_err *err)
+static int add_table(const json_t *node, const struct scope *scope, struct sl_tree_names *out,
+                     sl_err *err)
 {
     const struct sl_tree_table t = {
-        .at = (size_t)json_integer_value(json_object_get(node, "query_location")), .catalog = member(node, "catalog_name"),
-        .schema = member(node, "schema_name"), .table = member(node, "table_name"), .alias = member(node, "alias"),
+        .at = (size_t)json_integer_value(json_object_get(node, "query_location")),
+        .catalog = member(node, "catalog_name"),
+        .schema = member(node, "schema_name"),
+        .table = member(node, "table_name"),
+        .alias = member(node, "alias"),
     };
 
     if (t.schema.n == 0 && t.catalog.n == 0 && hidden(scope, t.table))
         return SL_OK;
     if (!json_is_integer(json_object_get(node, "query_location")))
-        return sl_err_set(err, SL_EUNSUPPORTED, "the table \"" SL_STRF "\" in this form of a query is not supported",
+        return sl_err_set(err, SL_EUNSUPPORTED,
+                          "the table \"" SL_STRF "\" in this form of a query is not supported",
                           SL_STRV(t.table));
     struct sl_tree_table *slot = sl_vec_push(&out->tables);
     if (!slot)
@@ -164,7 +171,8 @@ static int add_table(const json_t *node, const struct scope *scope, struct sl_tr
 
 static int add_column(const json_t *node, struct sl_tree_names *out, sl_err *err)
 {
-    const json_t *names = json_object_get(node, "column_names"), *at = json_object_get(node, "query_location");
+    const json_t *names = json_object_get(node, "column_names"),
+                 *at = json_object_get(node, "query_location");
 
     if (json_array_size(names) < 3 || !json_is_integer(at))
         return SL_OK;
@@ -177,20 +185,24 @@ static int add_column(const json_t *node, struct sl_tree_names *out, sl_err *err
     return SL_OK;
 }
 
-static int walk_members(const json_t *node, const struct scope *scope, struct sl_tree_names *out, sl_err *err)
+static int walk_members(const json_t *node, const struct scope *scope, struct sl_tree_names *out,
+                        sl_err *err)
 {
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)node, key, value) {
+    json_object_foreach((json_t *)node, key, value)
+    {
         if (strcmp(key, "cte_map") != 0)
             SL_TRY(walk(value, scope, out, err));
     }
     return SL_OK;
 }
 
-/* The common table expressions one after another, each seen by those behind it, and then the rest of the node. */
-static int walk_ctes(const json_t *node, const json_t *map, size_t i, const struct scope *scope, struct sl_tree_names *out, sl_err *err)
+/* The common table expressions one after another, each seen by those behind it, and then the rest
+ * of the node. */
+static int walk_ctes(const json_t *node, const json_t *map, size_t i, const struct scope *scope,
+                     struct sl_tree_names *out, sl_err *err)
 {
     if (i == json_array_size(map))
         return walk_members(node, scope, out, err);
@@ -201,14 +213,16 @@ static int walk_ctes(const json_t *node, const json_t *map, size_t i, const stru
     return walk_ctes(node, map, i + 1, &inner, out, err);
 }
 
-static int walk(const json_t *node, const struct scope *scope, struct sl_tree_names *out, sl_err *err)
+static int walk(const json_t *node, const struct scope *scope, struct sl_tree_names *out,
+                sl_err *err)
 {
     const json_t *map = json_object_get(json_object_get(node, "cte_map"), "map");
     size_t i;
     json_t *value;
 
     if (json_is_array(node)) {
-        json_array_foreach((json_t *)node, i, value) {
+        json_array_foreach((json_t *)node, i, value)
+        {
             SL_TRY(walk(value, scope, out, err));
         }
         return SL_OK;
@@ -257,7 +271,8 @@ bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at)
     size_t i;
 
     if (json_is_array(tree)) {
-        json_array_foreach((json_t *)tree, i, value) {
+        json_array_foreach((json_t *)tree, i, value)
+        {
             if (sl_tree_names_column(value, name, at))
                 return true;
         }
@@ -269,7 +284,8 @@ bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at)
         *at = (size_t)json_integer_value(json_object_get(tree, "query_location"));
         return true;
     }
-    json_object_foreach((json_t *)tree, key, value) {
+    json_object_foreach((json_t *)tree, key, value)
+    {
         if (sl_tree_names_column(value, name, at))
             return true;
     }
@@ -280,7 +296,8 @@ bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at)
 
 const json_t *sl_tree_where(const json_t *tree)
 {
-    const json_t *node = json_object_get(json_array_get(json_object_get(tree, "statements"), 0), "node");
+    const json_t *node =
+        json_object_get(json_array_get(json_object_get(tree, "statements"), 0), "node");
     const json_t *where = json_object_get(node, "where_clause");
 
     return json_is_object(where) ? where : NULL;
@@ -296,13 +313,15 @@ static bool one_of(sl_str s, const char *const *words)
 
 bool sl_tree_only_columns(const json_t *expr, const char *const *names, size_t n)
 {
-    static const char *const plain[] = {"COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR", "BETWEEN", "CAST", NULL};
+    static const char *const plain[] = {"COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR",
+                                        "BETWEEN",    "CAST",        NULL};
     const char *key;
     json_t *value;
     size_t i;
 
     if (json_is_array(expr)) {
-        json_array_foreach((json_t *)expr, i, value) {
+        json_array_foreach((json_t *)expr, i, value)
+        {
             if (!sl_tree_only_columns(value, names, n))
                 return false;
         }
@@ -324,7 +343,8 @@ bool sl_tree_only_columns(const json_t *expr, const char *const *names, size_t n
         return false;
     if (sl_str_eqc(class, "CONSTANT"))
         return true;
-    json_object_foreach((json_t *)expr, key, value) {
+    json_object_foreach((json_t *)expr, key, value)
+    {
         if (strcmp(key, "cast_type") != 0 && !sl_tree_only_columns(value, names, n))
             return false;
     }

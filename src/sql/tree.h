@@ -1,5 +1,6 @@
 /*
- * tree.h - DuckDB's JSON of a statement: which names in it are tables, and what its optimised plan filters by.
+ * tree.h - DuckDB's JSON of a statement: which names in it are tables, and what its optimised plan
+ * filters by.
  */
 #ifndef SL_SQL_TREE_H
 #define SL_SQL_TREE_H
@@ -11,9 +12,10 @@
 /* The tree of a query as parsed. A syntax error is SL_ESQL with its offset in SQL. */
 int sl_tree_parse(struct sl_conn *c, sl_str sql, json_t **out, sl_err *err) SL_WUR;
 
-/* A table that the query names, which is no common table expression and no alias. Views into the tree. */
+/* A table that the query names, which is no common table expression and no alias. Views into the
+ * tree. */
 struct sl_tree_table {
-    size_t at;                  /* byte of its name in the SQL */
+    size_t at; /* byte of its name in the SQL */
     sl_str catalog, schema, table, alias;
 };
 /* A column named with three or more parts: database.table.column. */
@@ -37,13 +39,14 @@ const json_t *sl_tree_where(const json_t *tree); /* NULL if it has none */
 
 /* ---- predicates from the optimised plan ---- */
 struct sl_tree_scan {
-    uint64_t rows_id;           /* FROM sluice_rows(rows_id) */
+    uint64_t rows_id; /* FROM sluice_rows(rows_id) */
     const struct sl_field *fields;
     size_t nfields;
     const struct sl_pred *pred; /* out; TRUE unless something is known. Memory from the arena */
 };
 /* What the plan of SQL filters each scan by. Anything odd leaves TRUE. */
-void sl_tree_predicates(struct sl_conn *c, sl_str sql, struct sl_arena *a, struct sl_tree_scan *scans, size_t n);
+void sl_tree_predicates(struct sl_conn *c, sl_str sql, struct sl_arena *a,
+                        struct sl_tree_scan *scans, size_t n);
 /* The same from the JSON text of a plan. */
 void sl_plan_predicates(sl_str json, struct sl_arena *a, struct sl_tree_scan *scans, size_t n);
 

@@ -1,4 +1,5 @@
-/* fuzz_sql.c - statements of unknown origin: tokens, our parser, edits of the dialect, Java patterns, excerpts. */
+/* fuzz_sql.c - statements of unknown origin: tokens, our parser, edits of the dialect, Java
+ * patterns, excerpts. */
 #include <stdlib.h>
 #include <string.h>
 

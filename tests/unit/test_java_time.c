@@ -31,9 +31,11 @@ static void formats(void **state)
     check_format("yyyy-MM-dd HH:mm:ss.SSS", t, "2024-03-04 15:06:07.089");
     check_format("yyyy-MM-dd'T'HH:mm:ss.SSSSSS", t, "2024-03-04T15:06:07.089012");
     check_format("y M d h a ''k''", t, "2024 3 4 3 PM '15'");
-    check_format("EEE EEEE MMM MMMM D DDD yy Q K S SSSSSSSSS", t, "Mon Monday Mar March 64 064 24 1 3 0 089012000");
+    check_format("EEE EEEE MMM MMMM D DDD yy Q K S SSSSSSSSS", t,
+                 "Mon Monday Mar March 64 064 24 1 3 0 089012000");
     check_format("kk KK hh", at(2024, 1, 1, 0, 0, 0, 0), "24 00 12");
-    check_format("yyyy-MM-dd HH:mm:ss", at(1969, 12, 31, 23, 59, 59, 999999), "1969-12-31 23:59:59");
+    check_format("yyyy-MM-dd HH:mm:ss", at(1969, 12, 31, 23, 59, 59, 999999),
+                 "1969-12-31 23:59:59");
     check_format("yyyy", at(12345, 1, 1, 0, 0, 0, 0), "12345");
     check_format("yyyy", at(5, 1, 1, 0, 0, 0, 0), "0005");
     check_format("yyyy", INT64_MAX, "infinity");
@@ -77,7 +79,8 @@ static void check_parse(const char *pattern, const char *text, int64_t want)
 static void parses(void **state)
 {
     (void)state;
-    check_parse("yyyy-HH-dd", "2020-02-02", at(2020, 1, 2, 2, 0, 0, 0)); /* HH is the hour, the month is January */
+    check_parse("yyyy-HH-dd", "2020-02-02",
+                at(2020, 1, 2, 2, 0, 0, 0)); /* HH is the hour, the month is January */
     check_parse("yyyy-MM-dd", "2020-02-02", at(2020, 2, 2, 0, 0, 0, 0));
     check_parse("yyyyMMddHHmmssSSS", "20240304150607089", at(2024, 3, 4, 15, 6, 7, 89000));
     check_parse("d/M/yyyy h:mm a", "4/3/2024 3:06 PM", at(2024, 3, 4, 15, 6, 0, 0));
@@ -93,15 +96,27 @@ static void parses(void **state)
 static void refusals(void **state)
 {
     static const char *const bad[][2] = {
-        {"yyyy-MM-dd", "2020-02-30"}, {"yyyy-MM-dd", "2020-13-01"}, {"yyyy-MM-dd", "2020-2-1"}, {"yyyy-MM-dd", "2020-02-01 "},
-        {"yyyy-MM-dd", "2020-02-0"},  {"yyyy-MM-dd", ""},           {"HH:mm", "24:00"},         {"HH:mm", "12:60"},
-        {"yyyy-D", "2023-366"},       {"MMM", "Foo"},               {"a", "XM"},                {"EEE yyyy-MM-dd", "Tue 2024-03-04"},
-        {"SSSSSSSSS", "000000001"},   {"yyyy", "20x0"},             {"HH a", "03 PM"},
+        {"yyyy-MM-dd", "2020-02-30"},
+        {"yyyy-MM-dd", "2020-13-01"},
+        {"yyyy-MM-dd", "2020-2-1"},
+        {"yyyy-MM-dd", "2020-02-01 "},
+        {"yyyy-MM-dd", "2020-02-0"},
+        {"yyyy-MM-dd", ""},
+        {"HH:mm", "24:00"},
+        {"HH:mm", "12:60"},
+        {"yyyy-D", "2023-366"},
+        {"MMM", "Foo"},
+        {"a", "XM"},
+        {"EEE yyyy-MM-dd", "Tue 2024-03-04"},
+        {"SSSSSSSSS", "000000001"},
+        {"yyyy", "20x0"},
+        {"HH a", "03 PM"},
     };
     static const struct {
         const char *pattern;
         int64_t offset;
-    } wrong[] = {{"yyyy-XX", 5}, {"yyyy 'open", 5}, {"YYYY", 0}, {"[HH]", 0}, {"ddd", 0}, {"HH z", 3}};
+    } wrong[] = {{"yyyy-XX", 5}, {"yyyy 'open", 5}, {"YYYY", 0},
+                 {"[HH]", 0},    {"ddd", 0},        {"HH z", 3}};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -124,7 +139,8 @@ static void refusals(void **state)
 
 static void there_and_back(void **state)
 {
-    static const char *const patterns[] = {"yyyy-MM-dd HH:mm:ss.SSSSSS", "yyyyMMddHHmmssSSSSSS", "EEE dd MMM yyyy hh:mm:ss.SSSSSS a",
+    static const char *const patterns[] = {"yyyy-MM-dd HH:mm:ss.SSSSSS", "yyyyMMddHHmmssSSSSSS",
+                                           "EEE dd MMM yyyy hh:mm:ss.SSSSSS a",
                                            "D yyyy H:m:s SSSSSS"};
     uint64_t x = 88172645463325252u;
 
@@ -147,7 +163,8 @@ static void there_and_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(formats), cmocka_unit_test(natives), cmocka_unit_test(parses),
-                                       cmocka_unit_test(refusals), cmocka_unit_test(there_and_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(formats), cmocka_unit_test(natives),
+                                       cmocka_unit_test(parses), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(there_and_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,8 @@ static void tokens(void **state)
     check("SELECT a.b, 'it''s' -- x ; y\n FROM `a``b` /* ; /* */ */ , \"c\"\"d\";rest", 0,
           "W<SELECT> W<a> Y<.> W<b> Y<,> S<it's> W<FROM> Q<a`b> Y<,> Q<c\"d>", true);
     check("x1 t$snapshots 1.5e-3 .5 0x1F 1..2 a::int b=>c $1 $$ q' $$ e'a\\n\\'b'", 0,
-          "W<x1> W<t$snapshots> N<1.5e-3> N<.5> N<0x1F> N<1> Y<.> N<.2> W<a> Y<::> W<int> W<b> Y<=>> W<c> Y<$> N<1> S< q' > S<a\n'b>",
+          "W<x1> W<t$snapshots> N<1.5e-3> N<.5> N<0x1F> N<1> Y<.> N<.2> W<a> Y<::> W<int> W<b> "
+          "Y<=>> W<c> Y<$> N<1> S< q' > S<a\n'b>",
           false);
     check("  ; ", 0, "", true);
     check(" -- nothing", 0, "", false);
@@ -40,12 +41,16 @@ static void typographic(void **state)
 {
     (void)state;
     check("f(`date`, 'yyyyMMdd\xE2\x80\x99)", 0, "W<f> Y<(> Q<date> Y<,> S<yyyyMMdd> Y<)>", false);
-    check("a > f('2020-02-02', 'yyyy-HH-dd\xE2\x80\x99);", 0, "W<a> Y<>> W<f> Y<(> S<2020-02-02> Y<,> S<yyyy-HH-dd> Y<)>", true);
+    check("a > f('2020-02-02', 'yyyy-HH-dd\xE2\x80\x99);", 0,
+          "W<a> Y<>> W<f> Y<(> S<2020-02-02> Y<,> S<yyyy-HH-dd> Y<)>", true);
     check("f('x\xE2\x80\x99); g('apple', 'y\xE2\x80\x99)", 0, "W<f> Y<(> S<x> Y<)>", true);
-    check("a = 'x\xE2\x80\x99 and b = 'y\xE2\x80\x99", 0, "W<a> Y<=> S<x> W<and> W<b> Y<=> S<y>", false);
+    check("a = 'x\xE2\x80\x99 and b = 'y\xE2\x80\x99", 0, "W<a> Y<=> S<x> W<and> W<b> Y<=> S<y>",
+          false);
     /* An apostrophe inside of a text that is whole. */
-    check("'it\xE2\x80\x99s', 'Rock \xE2\x80\x99n\xE2\x80\x99 Roll', '(Bob\xE2\x80\x99)'", 0,
-          "S<it\xE2\x80\x99s> Y<,> S<Rock \xE2\x80\x99n\xE2\x80\x99 Roll> Y<,> S<(Bob\xE2\x80\x99)>", false);
+    check(
+        "'it\xE2\x80\x99s', 'Rock \xE2\x80\x99n\xE2\x80\x99 Roll', '(Bob\xE2\x80\x99)'", 0,
+        "S<it\xE2\x80\x99s> Y<,> S<Rock \xE2\x80\x99n\xE2\x80\x99 Roll> Y<,> S<(Bob\xE2\x80\x99)>",
+        false);
 }
 
 static void errors(void **state)
@@ -53,7 +58,8 @@ static void errors(void **state)
     static const struct {
         const char *text;
         int64_t at;
-    } bad[] = {{"select 'abc", 7}, {"select /* x", 7}, {"select \"abc", 7}, {"a `b", 2}, {"x $$ y", 2}, {"a \xE2\x80\x98x'", 2}};
+    } bad[] = {{"select 'abc", 7}, {"select /* x", 7}, {"select \"abc", 7},
+               {"a `b", 2},        {"x $$ y", 2},      {"a \xE2\x80\x98x'", 2}};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sl_tokens t = {0};
@@ -93,7 +99,7 @@ static void positions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tokens), cmocka_unit_test(typographic), cmocka_unit_test(errors),
-                                       cmocka_unit_test(positions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tokens), cmocka_unit_test(typographic),
+                                       cmocka_unit_test(errors), cmocka_unit_test(positions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

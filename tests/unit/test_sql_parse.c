@@ -35,16 +35,20 @@ static void range_is(struct sl_range r, const char *want)
 static void create(void **state)
 {
     (void)state;
-    ok("CREATE TABLE Orders (order_id INT, order_type STRING, `date` TIMESTAMP, price INT, number INT) "
-       "PARTITIONED BY (order_type) WITH ('write-mode' = 'table')", SL_STMT_CREATE_TABLE);
+    ok("CREATE TABLE Orders (order_id INT, order_type STRING, `date` TIMESTAMP, price INT, number "
+       "INT) "
+       "PARTITIONED BY (order_type) WITH ('write-mode' = 'table')",
+       SL_STMT_CREATE_TABLE);
     assert_int_equal(st.fields.n, 5);
     assert_string_equal(st.fields.v[2].name, "date");
     assert_int_equal(st.fields.v[2].type->kind, SL_TIMESTAMP);
     assert_int_equal(st.partition_keys.n, 1);
     assert_string_equal(st.partition_keys.v[0], "order_type");
     assert_string_equal(st.table_options.v[0].key, "write-mode");
-    ok("create table if not exists db.t (a DECIMAL(10, 2) NOT NULL COMMENT 'it''s', b MAP<STRING, ARRAY<INT>>, c ROW<x INT, y STRING> "
-       "COMMENT 'r', d TIMESTAMP(3) WITH LOCAL TIME ZONE, e INT[], f DOUBLE DEFAULT 1.5) COMMENT 'all' WITH (a.b-c = 7, 'x' = true)",
+    ok("create table if not exists db.t (a DECIMAL(10, 2) NOT NULL COMMENT 'it''s', b MAP<STRING, "
+       "ARRAY<INT>>, c ROW<x INT, y STRING> "
+       "COMMENT 'r', d TIMESTAMP(3) WITH LOCAL TIME ZONE, e INT[], f DOUBLE DEFAULT 1.5) COMMENT "
+       "'all' WITH (a.b-c = 7, 'x' = true)",
        SL_STMT_CREATE_TABLE);
     assert_true(st.if_not_exists);
     assert_true(sl_str_eqc(st.name.db, "db"));
@@ -110,7 +114,8 @@ static void dml(void **state)
     ok("INSERT OVERWRITE TABLE t PARTITION (dt = '1', h) SELECT 1", SL_STMT_INSERT);
     assert_true(st.overwrite && st.has_partition && !st.pairs.v[1].has_value);
     ok("INSERT INTO t FROM u", SL_STMT_INSERT);
-    ok("UPDATE Orders SET order_type = 'banana', price = coalesce(price, 1) + 1 WHERE order_type = 'apple' AND `date` > x",
+    ok("UPDATE Orders SET order_type = 'banana', price = coalesce(price, 1) + 1 WHERE order_type = "
+       "'apple' AND `date` > x",
        SL_STMT_UPDATE);
     assert_int_equal(st.pairs.n, 2);
     range_is(st.pairs.v[1].range, "coalesce(price, 1) + 1");
@@ -161,12 +166,24 @@ static void errors(void **state)
         int64_t at;
         int code;
     } bad[] = {
-        {"SELEC 1", 0, SL_ESQL}, {"CREATE TABLE t (a INT,)", 22, SL_ESQL}, {"CREATE TABLE t (a INTT)", 18, SL_ESQL},
-        {"CREATE TABLE t (a INT) PARTITIONED (a)", 23, SL_ESQL}, {"DROP TABLE t x", 13, SL_ESQL}, {"INSERT INTO t", 13, SL_ESQL},
-        {"UPDATE t SET a 1", 15, SL_ESQL}, {"UPDATE t SET a = ", 16, SL_ESQL}, {"DELETE t", 7, SL_ESQL},
-        {"DELETE FROM t WHERE", 19, SL_ESQL}, {"UPDATE t SET a = 1 FROM u", 19, SL_EUNSUPPORTED}, {"CREATE VIEW v AS SELECT 1", 7, SL_EUNSUPPORTED},
-        {"SHOW FISH", 5, SL_ESQL}, {"ALTER TABLE t ADD COLUMN a", 26, SL_ESQL}, {"a.b.c", 0, SL_ESQL}, {"DROP TABLE a.b.c", 14, SL_ESQL},
-        {"CREATE TABLE t", 14, SL_ESQL}, {"SET x", 5, SL_ESQL},
+        {"SELEC 1", 0, SL_ESQL},
+        {"CREATE TABLE t (a INT,)", 22, SL_ESQL},
+        {"CREATE TABLE t (a INTT)", 18, SL_ESQL},
+        {"CREATE TABLE t (a INT) PARTITIONED (a)", 23, SL_ESQL},
+        {"DROP TABLE t x", 13, SL_ESQL},
+        {"INSERT INTO t", 13, SL_ESQL},
+        {"UPDATE t SET a 1", 15, SL_ESQL},
+        {"UPDATE t SET a = ", 16, SL_ESQL},
+        {"DELETE t", 7, SL_ESQL},
+        {"DELETE FROM t WHERE", 19, SL_ESQL},
+        {"UPDATE t SET a = 1 FROM u", 19, SL_EUNSUPPORTED},
+        {"CREATE VIEW v AS SELECT 1", 7, SL_EUNSUPPORTED},
+        {"SHOW FISH", 5, SL_ESQL},
+        {"ALTER TABLE t ADD COLUMN a", 26, SL_ESQL},
+        {"a.b.c", 0, SL_ESQL},
+        {"DROP TABLE a.b.c", 14, SL_ESQL},
+        {"CREATE TABLE t", 14, SL_ESQL},
+        {"SET x", 5, SL_ESQL},
     };
 
     (void)state;
@@ -176,8 +193,10 @@ static void errors(void **state)
         if (rc == SL_OK)
             fail_msg("%s was accepted", bad[i].text);
         if (err.offset != bad[i].at)
-            fail_msg("%s: error at %lld, not %lld: %s", bad[i].text, (long long)err.offset, (long long)bad[i].at, err.text);
-        if (strcmp(bad[i].text, "CREATE TABLE t (a INTT)") != 0) /* whichever way the type is refused */
+            fail_msg("%s: error at %lld, not %lld: %s", bad[i].text, (long long)err.offset,
+                     (long long)bad[i].at, err.text);
+        if (strcmp(bad[i].text, "CREATE TABLE t (a INTT)") !=
+            0) /* whichever way the type is refused */
             assert_code(rc, bad[i].code);
     }
 }
@@ -192,7 +211,8 @@ static int release(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(create), cmocka_unit_test(alter), cmocka_unit_test(dml), cmocka_unit_test(others),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(create), cmocka_unit_test(alter),
+                                       cmocka_unit_test(dml), cmocka_unit_test(others),
                                        cmocka_unit_test(errors)};
     return cmocka_run_group_tests(tests, NULL, release);
 }

@@ -7,8 +7,9 @@
 #include "sql/tree.h"
 
 static const char *const columns[][2] = {
-    {"a", "INT"}, {"b", "STRING"}, {"c", "TIMESTAMP"}, {"d", "DECIMAL(10, 2)"}, {"e", "DATE"}, {"f", "DOUBLE"}, {"g", "BIGINT"},
-    {"h", "BOOLEAN"}, {"i", "TINYINT"}, {"j", "DECIMAL(25, 3)"}, {"k", "BYTES"}, {"l", "ROW<x INT>"},
+    {"a", "INT"},     {"b", "STRING"},         {"c", "TIMESTAMP"}, {"d", "DECIMAL(10, 2)"},
+    {"e", "DATE"},    {"f", "DOUBLE"},         {"g", "BIGINT"},    {"h", "BOOLEAN"},
+    {"i", "TINYINT"}, {"j", "DECIMAL(25, 3)"}, {"k", "BYTES"},     {"l", "ROW<x INT>"},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -30,7 +31,8 @@ static int none(void *self, void *local, struct sl_batch *out, sl_err *err)
 static int setup(void **state)
 {
     const struct sl_engine_opts opts = {.threads = 1};
-    const struct sl_row_source source = {.fields = fields, .nfields = COLUMNS, .fill = none, .rows_hint = -1};
+    const struct sl_row_source source = {
+        .fields = fields, .nfields = COLUMNS, .fill = none, .rows_hint = -1};
     sl_err err = SL_ERR_INIT;
 
     (void)state;
@@ -39,7 +41,8 @@ static int setup(void **state)
         if (sl_type_from_sql(&arena, sl_str_c(columns[i][1]), &fields[i].type, &err) != SL_OK)
             return -1;
     }
-    return sl_engine_open(&opts, &engine, &err) || sl_conn_open(engine, &conn, &err) || sl_rows_register(engine, &source, &id, &err) ||
+    return sl_engine_open(&opts, &engine, &err) || sl_conn_open(engine, &conn, &err) ||
+           sl_rows_register(engine, &source, &id, &err) ||
            sl_rows_register(engine, &source, &other, &err);
 }
 
@@ -61,7 +64,9 @@ static void check(const char *from_where, const char *want)
     struct sl_arena a = SL_ARENA_INIT;
     struct sl_buf sql = SL_BUF_INIT, text = SL_BUF_INIT;
 
-    sl_buf_printf(&sql, "WITH t AS NOT MATERIALIZED (FROM sluice_rows(%llu)), u AS NOT MATERIALIZED (FROM sluice_rows(%llu)) SELECT count(*) %s",
+    sl_buf_printf(&sql,
+                  "WITH t AS NOT MATERIALIZED (FROM sluice_rows(%llu)), u AS NOT MATERIALIZED "
+                  "(FROM sluice_rows(%llu)) SELECT count(*) %s",
                   (unsigned long long)id, (unsigned long long)other, from_where);
     sl_tree_predicates(conn, sl_buf_view(&sql), &a, scans, 2);
     sl_pred_text(&text, scans[0].pred);
@@ -116,7 +121,8 @@ static void left_alone(void **state)
     check("FROM t WHERE random() < 0.5", "true");
     check("FROM t TABLESAMPLE 10% WHERE a = 5", "true");
     check("FROM t WHERE this is no sql", "true");
-    check("FROM (SELECT * FROM t WHERE a = 1 UNION ALL SELECT * FROM t WHERE b = 'y')", "(#10 = 1 or #11 = y)");
+    check("FROM (SELECT * FROM t WHERE a = 1 UNION ALL SELECT * FROM t WHERE b = 'y')",
+          "(#10 = 1 or #11 = y)");
 }
 
 /* A date compared with a timestamp: DuckDB itself makes a comparison of days of it. */
@@ -138,8 +144,11 @@ static void names(void **state)
     } cases[] = {
         {"SELECT * FROM a, b.c x, 'p/q' WHERE d = 1", "a@14 b.c@17 p/q@24"},
         {"WITH t AS (SELECT * FROM t), u AS (SELECT * FROM t) SELECT * FROM u, v", "t@25 v@69"},
-        {"WITH RECURSIVE t AS (SELECT * FROM s UNION ALL SELECT * FROM T) SELECT * FROM t, r", "s@35 r@81"},
-        {"SELECT (SELECT max(x) FROM i), a IN (FROM j) FROM k WHERE EXISTS (WITH k AS (FROM k) SELECT 1 FROM k, l)", "i@27 j@42 k@50 k@82 l@102"},
+        {"WITH RECURSIVE t AS (SELECT * FROM s UNION ALL SELECT * FROM T) SELECT * FROM t, r",
+         "s@35 r@81"},
+        {"SELECT (SELECT max(x) FROM i), a IN (FROM j) FROM k WHERE EXISTS (WITH k AS (FROM k) "
+         "SELECT 1 FROM k, l)",
+         "i@27 j@42 k@50 k@82 l@102"},
         {"SELECT * FROM t$snapshots", "t$snapshots@14"},
     };
 
@@ -161,8 +170,9 @@ static void names(void **state)
                     next = &n.tables.v[k];
             assert_non_null(next);
             last = next->at;
-            sl_buf_printf(&b, "%s" SL_STRF "%s" SL_STRF "@%zu", found ? " " : "", SL_STRV(next->schema), next->schema.n ? "." : "",
-                          SL_STRV(next->table), next->at);
+            sl_buf_printf(&b, "%s" SL_STRF "%s" SL_STRF "@%zu", found ? " " : "",
+                          SL_STRV(next->schema), next->schema.n ? "." : "", SL_STRV(next->table),
+                          next->at);
         }
         assert_string_equal(b.p, cases[i].want);
         sl_buf_release(&b);
@@ -177,8 +187,11 @@ static void big_numbers(void **state)
     sl_err err = SL_ERR_INIT;
 
     (void)state;
-    assert_ok(sl_tree_read(SL_LIT("{\"a\":18446744073709551615,\"b\":\":18446744073709551615\\\"9\",\"c\":[-9223372036854775808,1.5e3]}"), &j, &err),
-              err);
+    assert_ok(
+        sl_tree_read(SL_LIT("{\"a\":18446744073709551615,\"b\":\":18446744073709551615\\\"9\","
+                            "\"c\":[-9223372036854775808,1.5e3]}"),
+                     &j, &err),
+        err);
     assert_true(json_is_null(json_object_get(j, "a")));
     assert_string_equal(json_string_value(json_object_get(j, "b")), ":18446744073709551615\"9");
     assert_true(json_integer_value(json_array_get(json_object_get(j, "c"), 0)) == INT64_MIN);
@@ -187,7 +200,8 @@ static void big_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(comparisons), cmocka_unit_test(combined), cmocka_unit_test(left_alone),
-                                       cmocka_unit_test(dates), cmocka_unit_test(names), cmocka_unit_test(big_numbers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comparisons), cmocka_unit_test(combined), cmocka_unit_test(left_alone),
+        cmocka_unit_test(dates),       cmocka_unit_test(names),    cmocka_unit_test(big_numbers)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
