@@ -324,13 +324,13 @@ static int watch_round(struct run *r, sl_err *err)
     SL_GO(sl_coordinator_scan(r->coordinator, r->report, err));
     SL_GO(sl_coordinator_round(r->coordinator, &tasks, err));
     r->report->rounds++;
+    r->report->files_waiting = sl_pool_count(sl_coordinator_pool(r->coordinator));
     if (tasks.n > 0) {
         r->busy_at = now_millis();
         SL_GO(work_off(r, &tasks, true, err));
         if (failed == r->report->tasks_failed)
             r->retry_pause = 0;
     }
-    r->report->files_waiting = sl_pool_count(sl_coordinator_pool(r->coordinator));
 done:
     sl_task_list_release(&tasks);
     return rc;
