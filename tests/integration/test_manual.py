@@ -34,7 +34,7 @@ class Manual(Case):
             real = set(re.findall(r"^  +(?:-\w, )?--([a-z-]+)", help_text, re.M))
             told = set(re.findall(r"\*--([a-z-]+)\*", text.split("# OPTIONS")[1].split("\n# ")[0]))
             with self.subTest(command=command):
-                self.assertEqual(real - told, set(), "not in the manual page")
+                self.assertEqual(real - told - {"json", "verbose", "help"}, set(), "not in the manual page")
                 self.assertEqual(told - real - {"json", "verbose", "help"}, set(), "only in the manual page")
 
     def test_pages_are_well_formed(self):
