@@ -238,7 +238,7 @@ static int from_json(struct sl_arena *a, const json_t *j, int depth, const struc
     if (depth > DEPTH_MAX)
         return sl_err_set(err, SL_ECORRUPT, "types are nested more than %d deep", DEPTH_MAX);
     if (json_is_string(j))
-        return sl_type_from_paimon(a, (sl_str){json_string_value(j), json_string_length(j)}, out, err);
+        return sl_type_from_paimon(a, (sl_str){json_string_value(j), json_string_length(j)}, depth, out, err);
     if (json_is_object(j))
         return object_from_json(a, j, depth, out, err);
     return sl_err_set(err, SL_ECORRUPT, "a type must be a string or an object");

@@ -416,23 +416,47 @@ static int parse(struct parser *p, int depth, const struct sl_type **out)
     return SL_OK;
 }
 
-static int parse_all(struct parser *p, const struct sl_type **out)
+static int depth_of(const struct sl_type *t)
 {
+    int deepest = 0;
+
+    if (!t || sl_type_atomic(t))
+        return 0;
+    for (size_t i = 0; i < t->nfields; i++) {
+        int d = depth_of(t->fields[i].type);
+
+        deepest = d > deepest ? d : deepest;
+    }
+    const struct sl_type *inner[] = {t->element, t->key, t->value};
+    for (size_t i = 0; i < 3; i++) {
+        int d = depth_of(inner[i]);
+
+        deepest = d > deepest ? d : deepest;
+    }
+    return deepest + 1;
+}
+
+static int parse_all(struct parser *p, int depth, const struct sl_type **out)
+{
+    if (p->text.n && memchr(p->text.p, 0, p->text.n))
+        return fail(p, "it has a zero byte in it");
     SL_TRY(parse(p, 0, out));
     skip_space(p);
-    return p->at == p->text.n ? SL_OK : fail(p, "something follows it");
+    if (p->at < p->text.n)
+        return fail(p, "something follows it");
+    return depth + depth_of(*out) <= DEPTH_MAX ? SL_OK : fail(p, "types are nested too deep");
 }
 
 int sl_type_from_sql(struct sl_arena *a, sl_str text, const struct sl_type **out, sl_err *err)
 {
     struct parser p = {a, text, 0, true, err};
 
-    return parse_all(&p, out);
+    return parse_all(&p, 0, out);
 }
 
-int sl_type_from_paimon(struct sl_arena *a, sl_str text, const struct sl_type **out, sl_err *err)
+int sl_type_from_paimon(struct sl_arena *a, sl_str text, int depth, const struct sl_type **out, sl_err *err)
 {
     struct parser p = {a, text, 0, false, err};
 
-    return parse_all(&p, out);
+    return parse_all(&p, depth, out);
 }
