@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "sluice/env.h"
 
 bool cmd_json_errors;
 bool cmd_verbose;
@@ -146,6 +147,10 @@ static const struct sl_command *find_command(const char *name)
 static void print_version(void)
 {
     printf("sluice %s\n", sl_version());
+    printf("DuckDB %s", sl_duckdb_version());
+    if (strcmp(sl_duckdb_version(), sl_duckdb_version_wanted()) != 0)
+        printf(", which is not supported: Sluice needs %s", sl_duckdb_version_wanted());
+    printf("\nPaimon append tables: schema 1-3, snapshot 3, manifest 2, index manifest 1\n");
 }
 
 static int dispatch(int argc, char **argv, sl_err *err)

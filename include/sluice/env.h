@@ -28,6 +28,9 @@ SL_API const char *sl_env_warehouse(const struct sl_env *env); /* absolute; borr
 /* DuckDB keeps the memory it once took until it is closed: an idle follower gives it back so. No query may be running. */
 SL_API void sl_env_trim(struct sl_env *env);
 
+SL_API const char *sl_duckdb_version(void);        /* "v1.5.6": of the library that is loaded; static */
+SL_API const char *sl_duckdb_version_wanted(void); /* the only one that works; static */
+
 #ifdef __cplusplus
 }
 #endif

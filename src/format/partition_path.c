@@ -87,7 +87,7 @@ static void add_float(struct sl_buf *out, double f, bool single)
         if (single ? strtof(text, NULL) == (float)f : strtod(text, NULL) == f)
             break;
     }
-    exponent = atoi(strchr(text, 'e') + 1);
+    exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     for (const char *p = text; *p != 'e'; p++)
         if (*p != '.')
             digits[count++] = *p;

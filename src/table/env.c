@@ -182,3 +182,13 @@ done:
     sl_buf_release(&table);
     return rc;
 }
+
+const char *sl_duckdb_version(void)
+{
+    return sl_engine_version();
+}
+
+const char *sl_duckdb_version_wanted(void)
+{
+    return sl_engine_version_wanted();
+}

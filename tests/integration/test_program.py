@@ -7,7 +7,9 @@ from sluice import Case, run
 
 class Program(Case):
     def test_version(self):
-        self.assertRegex(self.ok("--version").out, r"^sluice \d+\.\d+\.\d+")
+        out = self.ok("--version").out
+        self.assertRegex(out, r"^sluice \d+\.\d+\.\d+\n")
+        self.assertRegex(out, r"\nDuckDB v\d+\.\d+\.\d+\nPaimon ")
 
     def test_help(self):
         listing = self.ok("--help").out
