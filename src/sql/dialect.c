@@ -286,7 +286,7 @@ static size_t value_end(const struct editor *e, size_t i)
         return i + 1;
     if (is(e, i, "("))
         return find_call(e, i, &c) ? c.close + 1 : 0;
-    if (is_kind(e, i, SL_TOKEN_WORD) && is(e, i + 1, "("))
+    if (is_kind(e, i, SL_TOKEN_WORD) && !is(e, i, "FROM") && is(e, i + 1, "("))
         return find_call(e, i + 1, &c) ? c.close + 1 : 0;
     return 0;
 }
@@ -346,6 +346,14 @@ static int edit_token(struct editor *e, size_t i, size_t *next)
         return add_travel(e, travel, i + 1);
     }
     if (t->kind == SL_TOKEN_WORD) {
+        /* The first database's name is a reserved word of DuckDB's. */
+        if (is(e, i, "default") && is(e, i + 1, ".")) {
+            sl_buf_sql_ident(&quoted, t->text);
+            e->out->edits.failed |= quoted.failed;
+            sl_edit_add(&e->out->edits, t->from, t->to, sl_buf_view(&quoted));
+            sl_buf_release(&quoted);
+            return SL_OK;
+        }
         end = i > 0 ? travel_clause(e, i, &travel) : 0;
         if (end > 0) {
             *next = end;

@@ -27,15 +27,20 @@ void sl_edits_release(struct sl_edits *e)
     e->n = e->cap = 0;
 }
 
+/* In the order of the text; at one place insertions first, and then of replacements the one of most
+ * text, the later one of two alike: what lies in it is not looked at. */
 static int edit_cmp(const void *a, const void *b)
 {
     const struct sl_edit *x = a, *y = b;
+    const bool insert_x = x->from == x->to, insert_y = y->from == y->to;
 
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
+    if (insert_x != insert_y)
+        return insert_x ? -1 : 1;
     if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+        return x->to > y->to ? -1 : 1;
+    return (x->order < y->order) == insert_x ? -1 : 1;
 }
 
 static int add_segment(struct sl_sql_text *out, size_t from, bool copied, sl_str text, sl_err *err)

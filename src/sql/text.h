@@ -20,7 +20,8 @@ struct sl_edits {
     bool failed;            /* out of memory */
 };
 
-/* Replaces [from, to) by TEXT, which is copied. Edits must not overlap. */
+/* Replaces [from, to) by TEXT, which is copied. Of edits that overlap, one that lies in another has
+ * no effect. */
 void sl_edit_add(struct sl_edits *e, size_t from, size_t to, sl_str text);
 void sl_edit_addc(struct sl_edits *e, size_t from, size_t to, const char *text);
 void sl_edits_release(struct sl_edits *e);

@@ -214,6 +214,10 @@ class Queries(Sql):
     def test_names(self):
         self.assertEqual(self.column("SELECT d.t.a FROM d.t ORDER BY 1"), [1, 2])
         self.assertEqual(self.column("SELECT t.a FROM t ORDER BY 1"), [1, 3])
+        self.assertEqual(self.column("SELECT default.t.a FROM default.t WHERE `default`.t.a > 1"), [3])
+        self.assertEqual(self.column("SELECT `a` FROM `d`.`t` WHERE `t`.`a` = 2"), [2])
+        self.assertEqual(self.column("SELECT `a` FROM `t` WHERE `a` = 3"), [3])
+        self.assertEqual(self.column("SELECT version AS of FROM (SELECT 1 AS version)"), [1])
         self.assertEqual(self.column("SELECT x.a FROM d.t AS x JOIN t AS y USING (a)"), [1])
         self.assertEqual(self.column("WITH t AS (SELECT a + 100 AS a FROM t) SELECT a FROM t ORDER BY a"), [101, 103])
         self.assertEqual(self.column("WITH t AS (SELECT 7 AS a), u AS (SELECT * FROM t) SELECT a FROM u"), [7])

@@ -97,9 +97,32 @@ static void positions(void **state)
     sl_arena_release(&a);
 }
 
+static void nested(void **state)
+{
+    struct sl_arena a = SL_ARENA_INIT;
+    struct sl_edits e = {.arena = &a};
+    struct sl_sql_text t = SL_SQL_TEXT_INIT;
+    sl_err err = SL_ERR_INIT;
+
+    (void)state;
+    sl_edit_addc(&e, 2, 4, "small");
+    sl_edit_addc(&e, 2, 2, "<1");
+    sl_edit_addc(&e, 2, 2, "<2");
+    sl_edit_addc(&e, 3, 3, "lost");
+    sl_edit_addc(&e, 2, 6, "large");
+    sl_edit_addc(&e, 2, 6, "last");
+    sl_edit_addc(&e, 6, 6, ">");
+    assert_ok(sl_sql_render(SL_LIT("0123456789"), 0, 10, &e, &t, &err), err);
+    assert_string_equal(t.buf.p, "01<1<2last>6789");
+    sl_sql_text_release(&t);
+    sl_edits_release(&e);
+    sl_arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tokens), cmocka_unit_test(typographic),
-                                       cmocka_unit_test(errors), cmocka_unit_test(positions)};
+                                       cmocka_unit_test(errors), cmocka_unit_test(positions),
+                                       cmocka_unit_test(nested)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
