@@ -103,15 +103,13 @@ done:
 /* ---- look-up: does a snapshot name an output of an item? ---- */
 
 struct lookup {
-    struct sl_map *outputs; /* identity to the item */
+    struct sl_map *outputs; /* file name to the item: a line may say the rest wrongly, and the file is removed by its name */
     int64_t since;          /* the oldest snapshot that an item was planned on */
     bool complete;
 };
 
 static int lookup_new(struct apply *a, const bool *ask, struct lookup *l, sl_err *err)
 {
-    void *before;
-
     *l = (struct lookup){sl_map_new(), INT64_MAX, true};
     if (!l->outputs)
         return sl_err_nomem(err);
@@ -123,20 +121,23 @@ static int lookup_new(struct apply *a, const bool *ask, struct lookup *l, sl_err
         a->items[i].named = false;
         if (r->task.snapshot < l->since)
             l->since = r->task.snapshot;
-        for (size_t k = 0; k < r->noutputs; k++)
-            SL_TRY(map_put(l->outputs, &r->outputs[k], &a->items[i], &before, err));
+        for (size_t k = 0; k < r->noutputs; k++) {
+            void **slot = sl_map_at(l->outputs, r->outputs[k].file.file_name);
+
+            if (!slot)
+                return sl_err_nomem(err);
+            *slot = &a->items[i];
+        }
     }
     return SL_OK;
 }
 
-static int mark_named(struct lookup *l, const struct sl_manifest_entry *e, sl_err *err)
+static void mark_named(struct lookup *l, const struct sl_manifest_entry *e)
 {
-    void *item = NULL;
+    struct sl_apply_item *item = sl_map_get(l->outputs, e->file.file_name);
 
-    SL_TRY(map_has(l->outputs, e, &item, err));
     if (item)
-        ((struct sl_apply_item *)item)->named = true;
-    return SL_OK;
+        item->named = true;
 }
 
 static int look_in_manifest(struct apply *a, struct lookup *l, const struct sl_manifest_meta *meta, sl_err *err)
@@ -144,12 +145,11 @@ static int look_in_manifest(struct apply *a, struct lookup *l, const struct sl_m
     const struct sl_manifest *m = NULL;
 
     SL_TRY(sl_manifest_load(a->table, meta, &m, err));
-    int rc = SL_OK;
-    for (size_t i = 0; rc == SL_OK && i < m->n; i++)
+    for (size_t i = 0; i < m->n; i++)
         if (m->v[i].kind == SL_FILE_ADD)
-            rc = mark_named(l, &m->v[i], err);
+            mark_named(l, &m->v[i]);
     sl_manifest_unref(a->table, m);
-    return rc;
+    return SL_OK;
 }
 
 static int look_in_snapshot(struct apply *a, struct lookup *l, int64_t id, sl_err *err)
@@ -175,7 +175,7 @@ done:
 static int look_up(struct apply *a, struct lookup *l, const struct sl_live_set *live, int64_t latest, sl_err *err)
 {
     for (size_t i = 0; i < live->n; i++)
-        SL_TRY(mark_named(l, live->v[i], err));
+        mark_named(l, live->v[i]);
     /* An id below `since` after a rollback: what lay between is gone, so nothing can be concluded. */
     if (latest < l->since)
         l->complete = false;

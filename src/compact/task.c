@@ -318,6 +318,9 @@ static int get_outputs(const json_t *j, struct sl_compact_result *r, sl_err *err
     for (size_t i = 0; i < r->noutputs; i++) {
         int rc = sl_entry_from_json(json_array_get(list, i), &r->arena, &r->outputs[i], err);
 
+        /* What is dropped is removed, so an output may only lie where this table's own files do. */
+        if (rc == SL_OK && r->outputs[i].file.external_path.p)
+            rc = sl_err_set(err, SL_EUNSUPPORTED, "an output with \"externalPath\" is not supported");
         if (rc != SL_OK) {
             sl_err_ctx(err, "output %zu", i + 1);
             return rc;

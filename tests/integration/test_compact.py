@@ -208,6 +208,21 @@ class ThreeSteps(CompactCase):
         self.assertIn("output file is missing", r.err)
         self.assertEqual(self.ids(), list(range(15)))
 
+    def test_a_line_that_names_a_live_file(self):
+        """A damaged or forged result never costs a file that a snapshot names."""
+        self.make()
+        self.fill(6)
+        _, work = self.steps()
+        result = json.loads(work)
+        result["outputs"][0]["file"] = result["task"]["inputs"][0]["file"]
+        result["outputs"][0]["extraFiles"] = ["x"]
+        del result["task"]["inputs"][0]
+        result["outputs"][0]["rows"] = 15
+        self.sql("UPDATE t SET v = 'new' WHERE id = 15")
+        sluice.run("compact", "--apply", "-", "--json", stdin=json.dumps(result))
+        self.assertEqual(self.ids(), list(range(18)))
+        self.ok("verify", "-w", self.warehouse, "t")
+
     def test_table_is_gone(self):
         self.make()
         self.fill(5)

@@ -131,6 +131,18 @@ static void test_rows_must_add_up(void **state)
     assert_non_null(strstr(err.text, "do not add up"));
 }
 
+static void test_outputs_stay_in_the_table(void **state)
+{
+    static const char line[] = HEAD("compact-result", "1") "\"task\":" TASK ",\"millis\":1,\"rowsDeleted\":27,\"outputs\":[{\"file\":\"x\","
+        "\"size\":1,\"rows\":3,\"schema\":1,\"externalPath\":\"file:/etc/passwd\"}]}";
+    struct sl_compact_result r;
+    sl_err err = SL_ERR_INIT;
+
+    (void)state;
+    assert_code(sl_compact_result_decode(sl_str_c(line), &r, &err), SL_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "output 1"));
+}
+
 /* Every cut of a line is an error, never a crash. */
 static void test_cut_lines(void **state)
 {
@@ -194,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_result_golden),
         cmocka_unit_test(test_bad_tasks),
         cmocka_unit_test(test_rows_must_add_up),
+        cmocka_unit_test(test_outputs_stay_in_the_table),
         cmocka_unit_test(test_cut_lines),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_base64),
