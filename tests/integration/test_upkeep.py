@@ -304,6 +304,19 @@ class Rollback(Upkeep):
         self.fails(2, "rollback", "-w", self.warehouse, "t")
         self.fails(2, "rollback", "-w", self.warehouse, "--tag", "no", "--snapshot", "1", "t")
 
+    def test_streams_load_again_what_was_removed(self):
+        """A stream goes on from the position that the target knows, not from that of its tag."""
+        source = os.path.join(self.dir, "in.ndjson")
+        with open(source, "w", encoding="ascii") as f:
+            f.writelines(f'{{"k": {i}}}\n' for i in range(100))
+        load = ("ingest", "-w", self.warehouse, "-q", "--identity", "me", "--commit-rows", "25", "s", source)
+        self.ok(*load, "--create")
+        self.up("rollback", "--snapshot", "2", "s")
+        self.assertEqual(self.rows("SELECT count(*) AS n FROM s"), [{"n": 50}])
+        self.ok(*load)
+        self.assertEqual(self.rows("SELECT count(*) AS n, count(DISTINCT k) AS d FROM s"), [{"n": 100, "d": 100}])
+        self.up("verify", "s")
+
     def test_killed_between_snapshots(self):
         for i in range(5):
             self.insert(i * 10)
