@@ -431,13 +431,13 @@ static int fetch(struct sl_feed *r, struct sl_chunk *c, int64_t deadline, enum s
     r->carry.n = 0;
     if (r->carry.cap > CHUNK_KEEP)
         sl_buf_release(&r->carry);
-    for (size_t looked = 0;; looked = n) {
+    for (size_t looked = 0, before;; looked = ready && !r->discarding ? before : 0) {
         if (r->discarding)
             discard(r, c->buf, &n);
         SL_TRY(take_head(r, c->buf, &n, fed, &ready, err));
         /* A record that goes on and on is searched for its end only in what came last. */
         bool search = n && ready && !r->discarding &&
-                      (r->spec.format == SL_INGEST_CSV || looked >= n || memchr(c->buf + looked, '\n', n - looked));
+                      (r->spec.format == SL_INGEST_CSV || looked > n || memchr(c->buf + looked, '\n', n - looked));
         end = search ? find_records(r, c->buf, n, r->rows_left, &rows) : 0;
         if (end)
             return hand_out(r, c, end, n, rows, fed, err);
@@ -446,8 +446,10 @@ static int fetch(struct sl_feed *r, struct sl_chunk *c, int64_t deadline, enum s
                                                r->file->label, (unsigned long long)r->line + 1, (unsigned long long)r->offset);
         if (n > r->spec.max_row_bytes && ready && !r->discarding) {
             SL_TRY(too_long(r, err));
+            before = 0;
             continue;
         }
+        before = n;
         SL_TRY(read_more(r, c, &n, &fed, state, err));
         if (*state == SL_SOURCE_END)
             return SL_OK;
