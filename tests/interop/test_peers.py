@@ -2,17 +2,11 @@
 import datetime
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 import unittest
 from decimal import Decimal
 
 import pyarrow as pa
-from pypaimon import CatalogFactory, Schema
-from pypaimon_rust.datafusion import PaimonCatalog
-
-SLUICE = os.environ["SLUICE_BIN"]
+from peers import Exchange
 
 EVERY_TYPE = """CREATE TABLE t (id BIGINT NOT NULL, b BOOLEAN, i8 TINYINT, i16 SMALLINT, i INT, f FLOAT, d DOUBLE,
     m DECIMAL(10,2), m2 DECIMAL(30,4), s STRING, y BYTES, dt DATE, ts3 TIMESTAMP(3), ts TIMESTAMP(6),
@@ -38,48 +32,10 @@ def their_row(i):
                 a=[i, None], pt="x" if i % 2 else "y z")
 
 
-class Peers(unittest.TestCase):
-    def setUp(self):
-        self.wh = tempfile.mkdtemp(prefix="sluice-interop.")
-        self.addCleanup(shutil.rmtree, self.wh)
-
-    def sluice(self, *args):
-        p = subprocess.run([SLUICE, args[0], "-w", self.wh, *args[1:]], capture_output=True, text=True, timeout=60)
-        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
-        return p.stdout
-
-    def sql(self, text):
-        return self.sluice("sql", "-e", text)
-
-    def ours(self, query):
-        return [json.loads(line) for line in self.sluice("sql", "--format", "ndjson", "-e", query).splitlines()]
-
-    def pypaimon(self, name):
-        catalog = CatalogFactory.create({"warehouse": self.wh})
-        builder = catalog.get_table(f"default.{name}").new_read_builder()
-        return sorted(builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist(), key=lambda r: r["id"])
-
-    def rust(self, name):
-        builder = PaimonCatalog({"warehouse": self.wh}).get_table(f"default.{name}").new_read_builder()
-        batches = builder.new_read().read(builder.new_scan().plan().splits())
-        return sorted((r for b in batches for r in b.to_pylist()), key=lambda r: r["id"])
-
-    def both(self, name):
-        rows = self.pypaimon(name)
-        self.assertEqual(rows, self.rust(name))
-        return rows
-
-    def write_theirs(self, rows, options=None):
-        catalog = CatalogFactory.create({"warehouse": self.wh})
-        catalog.create_database("default", True)
-        catalog.create_table("default.p", Schema.from_pyarrow_schema(
-            THEIRS, partition_keys=["pt"], options={"bucket": "-1", **(options or {})}), True)
-        builder = catalog.get_table("default.p").new_batch_write_builder()
-        write, commit = builder.new_write(), builder.new_commit()
-        write.write_arrow(pa.Table.from_pylist(rows, schema=THEIRS))
-        commit.commit(write.prepare_commit())
-        write.close()
-        commit.close()
+class Peers(Exchange):
+    def write_theirs(self, rows):
+        self.create_theirs("p", THEIRS, ["pt"])
+        self.write_pypaimon("p", rows, THEIRS)
 
     def test_every_type_is_read(self):
         self.sql(f"{EVERY_TYPE}; INSERT INTO t VALUES {ROW_1}, {ROW_2}")
