@@ -2,6 +2,7 @@
 import base64
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -111,6 +112,18 @@ class OnePass(CompactCase):
         self.assertEqual(self.ids(), list(range(6000)))
         self.assertLess(max(os.path.getsize(f) for f in self.data_files()), 8 << 20)
         self.ok("verify", "-w", self.warehouse, "t")
+
+    def test_wide_rows_under_little_memory(self):
+        """Two threads do not fit then: the write goes on alone on one."""
+        self.sql("CREATE TABLE w (id INT, s STRING)")
+        rng = random.Random(1)
+        lines = "".join('{"id":%d,"s":"%s"}\n' % (i, "".join(rng.choices("abcdefgh", k=8_000_000))) for i in range(12))
+        self.ok("ingest", "-w", self.warehouse, "w", "-", "--format", "ndjson", "--memory", "240MB", "--commit-rows", 3,
+                "--quiet", stdin=lines)
+        sums = "SELECT id, length(s) AS n, md5(s) AS sum FROM w ORDER BY id"
+        before = self.rows(sums)
+        self.assertEqual(self.compact("--full", "--memory", "240MB", name="w")["filesOut"], 1)
+        self.assertEqual(self.rows(sums), before)
 
 
 class ThreeSteps(CompactCase):

@@ -140,6 +140,7 @@ static int make_spec(struct writing *w, struct sl_parquet_spec *spec, struct sl_
         .level = (int)level,
         .fields = s->fields,
         .nfields = s->nfields,
+        .repeatable = w->opts && w->opts->trusted,
     };
 done:
     sl_buf_release(&ident);
