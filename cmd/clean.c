@@ -39,18 +39,12 @@ int cmd_clean(int argc, char **argv, sl_err *err)
     const struct cmd_spec spec = {"clean", "[OPTION...] TABLE", about, options,
                                   "sluice clean --dry-run flights\nsluice clean --older-than 7d flights"};
 
-    int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);
+    int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 1, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
-        return rc;
-    rc = cmd_operands(&spec, operands, 1, 1, err);
-    if (rc != SL_OK)
-        return rc;
-    rc = cmd_upkeep_open(&u, warehouse, err);
-    if (rc != SL_OK)
         return rc;
     o.common = cmd_upkeep_common(&u, dry_run);
     o.has_older_than = older_than != UINT64_MAX;
-    o.older_than = (int64_t)(older_than < INT64_MAX / 2 ? older_than : INT64_MAX / 2);
+    o.older_than = cmd_age(older_than);
     o.force = force;
     if (cmd_json_errors)
         printf("{\"dryRun\":%s,\"files\":[", dry_run ? "true" : "false");

@@ -76,23 +76,17 @@ int cmd_expire(int argc, char **argv, sl_err *err)
     const struct cmd_spec spec = {"expire", "[OPTION...] TABLE", about, options,
                                   "sluice expire flights\nsluice expire --retain-last 1 --older-than 0s --dry-run flights"};
 
-    int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);
+    int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 1, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
-        return rc;
-    rc = cmd_operands(&spec, operands, 1, 1, err);
-    if (rc != SL_OK)
-        return rc;
-    rc = cmd_upkeep_open(&u, warehouse, err);
-    if (rc != SL_OK)
         return rc;
     u.list = u.list && !cmd_json_errors;
     o.common = cmd_upkeep_common(&u, dry_run);
-    o.retain_last = (int64_t)(retain_last < INT64_MAX ? retain_last : INT64_MAX);
-    o.retain_most = (int64_t)(retain_most < INT64_MAX ? retain_most : INT64_MAX);
+    o.retain_last = cmd_i64(retain_last);
+    o.retain_most = cmd_i64(retain_most);
     o.has_older_than = older_than != UINT64_MAX;
-    o.older_than = (int64_t)(older_than < INT64_MAX / 2 ? older_than : INT64_MAX / 2);
-    o.limit = all ? -1 : (int64_t)(limit < INT64_MAX ? limit : INT64_MAX);
-    o.consumer_age = (int64_t)(consumer_age < INT64_MAX / 2 ? consumer_age : INT64_MAX / 2);
+    o.older_than = cmd_age(older_than);
+    o.limit = all ? -1 : cmd_i64(limit);
+    o.consumer_age = cmd_age(consumer_age);
     rc = sl_table_expire(u.env, cmd_str(argv[0]), &o, &report, err);
     cmd_progress_clear();
     if (rc == SL_OK && cmd_json_errors)

@@ -40,16 +40,10 @@ int cmd_inspect(int argc, char **argv, sl_err *err)
                                   "sluice inspect flights\nsluice inspect --snapshot 3 --files flights\n"
                                   "sluice inspect warehouse/default.db/flights/snapshot/snapshot-3"};
 
-    int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);
+    int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 1, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
         return rc;
-    rc = cmd_operands(&spec, operands, 1, 1, err);
-    if (rc != SL_OK)
-        return rc;
-    rc = cmd_upkeep_open(&u, warehouse, err);
-    if (rc != SL_OK)
-        return rc;
-    o.snapshot = (int64_t)(snapshot < INT64_MAX ? snapshot : INT64_MAX);
+    o.snapshot = cmd_i64(snapshot);
     o.tag = cmd_str(tag);
     o.files = files;
     o.manifests = manifests;

@@ -50,18 +50,12 @@ int cmd_rollback(int argc, char **argv, sl_err *err)
     const struct cmd_spec spec = {"rollback", "[OPTION...] TABLE", about, options,
                                   "sluice rollback --snapshot 12 flights\nsluice rollback --tag before-update flights"};
 
-    int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);
+    int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 1, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
-        return rc;
-    rc = cmd_operands(&spec, operands, 1, 1, err);
-    if (rc != SL_OK)
-        return rc;
-    rc = cmd_upkeep_open(&u, warehouse, err);
-    if (rc != SL_OK)
         return rc;
     u.list = u.list && !cmd_json_errors;
     o.common = cmd_upkeep_common(&u, dry_run);
-    o.snapshot = (int64_t)(snapshot < INT64_MAX ? snapshot : INT64_MAX);
+    o.snapshot = cmd_i64(snapshot);
     o.tag = cmd_str(tag);
     o.drop_tags = drop_tags;
     rc = sl_table_rollback(u.env, cmd_str(argv[0]), &o, &report, err);

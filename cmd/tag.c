@@ -55,8 +55,8 @@ static int run(struct cmd_upkeep *u, int operands, char **argv, uint64_t snapsho
         return list_tags(u, argv[0], err);
     if (strcmp(verb, "create") == 0 && operands == 3)
         return sl_table_tag_create(u->env, cmd_str(argv[0]), cmd_str(argv[2]),
-                                   (int64_t)(snapshot < INT64_MAX ? snapshot : INT64_MAX),
-                                   (int64_t)(retain < INT64_MAX / 2 ? retain : INT64_MAX / 2), err);
+                                   cmd_i64(snapshot),
+                                   cmd_age(retain), err);
     if (strcmp(verb, "delete") == 0 && operands == 3)
         return sl_table_tag_delete(u->env, cmd_str(argv[0]), cmd_str(argv[2]), err);
     sl_err_set(err, SL_EUSAGE, "\"sluice tag\" cannot tell what to do");
@@ -85,14 +85,8 @@ int cmd_tag(int argc, char **argv, sl_err *err)
                                   "sluice tag flights create before-update\nsluice tag flights create monthly --retain 90d\n"
                                   "sluice tag flights"};
 
-    int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);
+    int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 3, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
-        return rc;
-    rc = cmd_operands(&spec, operands, 1, 3, err);
-    if (rc != SL_OK)
-        return rc;
-    rc = cmd_upkeep_open(&u, warehouse, err);
-    if (rc != SL_OK)
         return rc;
     rc = run(&u, operands, argv, snapshot, retain, err);
     cmd_upkeep_close(&u);

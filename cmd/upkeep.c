@@ -3,6 +3,16 @@
 #include <string.h>
 #include <time.h>
 
+int64_t cmd_i64(uint64_t n)
+{
+    return (int64_t)(n < INT64_MAX ? n : INT64_MAX);
+}
+
+int64_t cmd_age(uint64_t millis)
+{
+    return (int64_t)(millis < INT64_MAX / 2 ? millis : INT64_MAX / 2);
+}
+
 sl_str cmd_str(const char *text)
 {
     return (sl_str){text ? text : "", text ? strlen(text) : 0};
@@ -45,13 +55,21 @@ static void show_file(void *user, const char *path, uint64_t bytes)
     printf("%s %12s  %s\n", u->verb, cmd_size_text(bytes, size), path);
 }
 
-int cmd_upkeep_open(struct cmd_upkeep *u, const char *warehouse, sl_err *err)
+int cmd_upkeep_start(struct cmd_upkeep *u, const struct cmd_spec *spec, int argc, char **argv, int min, int max,
+                     const char *const *warehouse, int *operands, bool *help, sl_err *err)
 {
-    const struct sl_env_opts opts = {.warehouse = cmd_warehouse(warehouse)};
+    struct sl_env_opts opts = {0};
+    int rc = cmd_parse(spec, argc, argv, operands, help, err);
 
+    if (rc != SL_OK || *help)
+        return rc;
+    rc = cmd_operands(spec, *operands, min, max, err);
+    if (rc != SL_OK)
+        return rc;
     u->first = true;
     u->progress.last_nanos = sl_mono_nanos(); /* short runs show none */
     u->verb = "removed";
+    opts.warehouse = cmd_warehouse(*warehouse);
     return sl_env_open(&opts, &u->env, err);
 }
 

@@ -16,10 +16,15 @@ struct cmd_upkeep {
     const char *verb;
 };
 
-int cmd_upkeep_open(struct cmd_upkeep *u, const char *warehouse, sl_err *err) SL_WUR;
+/* Parse the command line by SPEC, take MIN to MAX operands, open the environment of *WAREHOUSE, which an option of SPEC may set.
+ * *HELP: help was printed and there is nothing to do; the environment is not open then, nor after an error. */
+int cmd_upkeep_start(struct cmd_upkeep *u, const struct cmd_spec *spec, int argc, char **argv, int min, int max,
+                     const char *const *warehouse, int *operands, bool *help, sl_err *err) SL_WUR;
 void cmd_upkeep_close(struct cmd_upkeep *u);
 struct sl_upkeep cmd_upkeep_common(struct cmd_upkeep *u, bool dry_run);
 
+int64_t cmd_i64(uint64_t n);                 /* the greatest int64 for what is above it */
+int64_t cmd_age(uint64_t millis);           /* the same, with room left to be taken from a time */
 sl_str cmd_str(const char *text);           /* NULL gives an empty view */
 void cmd_time_text(int64_t millis, char out[32]); /* "2024-01-02 03:04:05" in UTC; "-" if not known (negative) */
 

@@ -79,14 +79,8 @@ int cmd_verify(int argc, char **argv, sl_err *err)
     const struct cmd_spec spec = {"verify", "[OPTION...] TABLE", about, options,
                                   "sluice verify flights\nsluice verify --deep --json flights | jq .kind"};
 
-    int rc = cmd_parse(&spec, argc, argv, &operands, &help, err);
+    int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 1, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
-        return rc;
-    rc = cmd_operands(&spec, operands, 1, 1, err);
-    if (rc != SL_OK)
-        return rc;
-    rc = cmd_upkeep_open(&u, warehouse, err);
-    if (rc != SL_OK)
         return rc;
     o.common = cmd_upkeep_common(&u, false);
     o.repair = repair;
