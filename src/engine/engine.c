@@ -222,6 +222,7 @@ int sl_engine_open(const struct sl_engine_opts *opts, struct sl_engine **out, sl
     if (!e)
         return sl_err_nomem(err);
     pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->extending, NULL);
     pthread_cond_init(&e->wake, NULL);
     init_writes(&e->writes);
     e->threads = opts->threads ? opts->threads : processors > 0 ? (uint32_t)processors : 1;
@@ -257,8 +258,20 @@ void sl_engine_close(struct sl_engine *e)
     sl_free(e->conns.v);
     pthread_rwlock_destroy(&e->writes);
     pthread_cond_destroy(&e->wake);
+    pthread_mutex_destroy(&e->extending);
     pthread_mutex_destroy(&e->lock);
     sl_free(e);
+}
+
+int sl_engine_extend(struct sl_engine *e, int (*fn)(struct sl_engine *e, sl_err *err), sl_err *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&e->extending);
+    rc = e->extended ? SL_OK : fn(e, err);
+    e->extended = rc == SL_OK;
+    pthread_mutex_unlock(&e->extending);
+    return rc;
 }
 
 uint32_t sl_engine_threads(const struct sl_engine *e)

@@ -30,6 +30,8 @@ struct sl_engine_opts {
 
 /* Opens an in-memory database. SL_EUNSUPPORTED, naming both versions, unless the library is the one that Sluice is made for. */
 int sl_engine_open(const struct sl_engine_opts *opts, struct sl_engine **out, sl_err *err) SL_WUR;
+/* Run FN on this engine unless it once succeeded: for functions that a module above registers. One FN for an engine; any thread, others wait. */
+int sl_engine_extend(struct sl_engine *e, int (*fn)(struct sl_engine *e, sl_err *err), sl_err *err) SL_WUR;
 void sl_engine_close(struct sl_engine *e);                  /* after its connections; NULL is fine */
 const char *sl_engine_version(void);                        /* "v1.5.6": of the library that is loaded; static */
 const char *sl_engine_version_wanted(void);                 /* static */

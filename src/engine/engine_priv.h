@@ -31,6 +31,8 @@ struct sl_engine {
     uint32_t threads;
     uint64_t memory;
     pthread_rwlock_t writes;    /* Parquet writes share it; a wide one has it alone, with `threads` set to 1 */
+    pthread_mutex_t extending;
+    bool extended;              /* sl_engine_extend is done; under `extending` */
     pthread_mutex_t lock;       /* all below */
     struct sl_stashed stash[STASH_SIZE];
     uint64_t next_ticket;

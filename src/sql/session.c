@@ -1,7 +1,6 @@
 /* session.c - the public calls, and what a session keeps. */
 #include "sql/session.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,19 +37,6 @@ void sl_session_close(struct sl_session *s)
 
 /* ---- the connection ---- */
 
-static int register_functions(struct sl_conn *c, sl_err *err)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    int rc = SL_OK;
-
-    pthread_mutex_lock(&lock);
-    if (sl_conn_prepare(c, SL_LIT("SELECT sluice_date_format(NULL::TIMESTAMP, 'y')"), NULL, NULL) !=
-        SL_OK)
-        rc = sl_dialect_register(sl_conn_engine(c), err);
-    pthread_mutex_unlock(&lock);
-    return rc;
-}
-
 static void on_progress(void *user, double percent)
 {
     const struct sl_session *s = user;
@@ -66,12 +52,8 @@ int sl_session_conn(struct sl_session *s, struct sl_conn **out, sl_err *err)
 
     if (!c) {
         SL_TRY(sl_env_engine(s->env, &e, err));
+        SL_TRY(sl_engine_extend(e, sl_dialect_register, err));
         SL_TRY(sl_conn_open(e, &c, err));
-        int rc = register_functions(c, err);
-        if (rc != SL_OK) {
-            sl_conn_close(c);
-            return rc;
-        }
         sl_conn_on_progress(c, on_progress, s);
         s->conn = c;
     }

@@ -103,8 +103,8 @@ int sl_file_stats(const struct sl_schema *s, const struct sl_parquet_file *f, st
     for (size_t i = 0; i < s->nfields; i++) {
         const struct sl_type *t = types[i] = s->fields[i].type;
         const struct sl_parquet_stats *st = sl_type_atomic(t) ? stats_of(f, s->fields[i].name) : NULL;
-        enum mode mode;
-        size_t length;
+        enum mode mode = MODE_NONE;
+        size_t length = 0;
 
         min[i] = max[i] = (struct sl_value){.kind = t->kind, .null = true};
         counts[i] = -1;
