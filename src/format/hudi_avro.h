@@ -25,7 +25,7 @@
 #include "format/avro.h"
 
 /* The meta fields, in their order before the data columns. */
-enum { SL_HUDI_COMMIT_TIME, SL_HUDI_COMMIT_SEQNO, SL_HUDI_RECORD_KEY, SL_HUDI_PARTITION_PATH, SL_HUDI_FILE_NAME, SL_HUDI_NMETA };
+enum { SL_HUDI_META_COMMIT_TIME, SL_HUDI_META_SEQNO, SL_HUDI_META_KEY, SL_HUDI_META_PARTITION, SL_HUDI_META_FILE, SL_HUDI_NMETA };
 extern const char *const sl_hudi_meta_fields[SL_HUDI_NMETA]; /* "_hoodie_commit_time", ... */
 bool sl_hudi_is_meta(sl_str name);
 
