@@ -65,11 +65,13 @@ int sl_session_completions(struct sl_session *s, sl_str text, sl_str prefix,
 {
     struct words w = {{0}, prefix, err};
     struct sl_names tables = {0};
+    bool has;
     int rc = SL_OK;
 
     for (size_t i = 0; keywords[i]; i++)
         SL_GO(offer(&w, keywords[i]));
-    if (sl_catalog_has_database(sl_env_catalog(s->env), sl_str_c(s->db)))
+    SL_GO(sl_catalog_has_database(sl_env_catalog(s->env), sl_str_c(s->db), &has, err));
+    if (has)
         SL_GO(sl_catalog_tables(sl_env_catalog(s->env), sl_str_c(s->db), &tables, err));
     SL_GO(offer_columns(s, text, &tables, &w));
     SL_GO(sl_source_names(s, sl_str_c(s->db), &tables, err));

@@ -162,8 +162,11 @@ static int create_table(struct sl_exec *r, sl_err *err)
     SL_TRY(refuse_primary_key(r->st, err));
     SL_TRY(refuse_same_names(r->st, err));
     const bool source = sl_source_is(r->st);
-    if (sl_source_exists(r->s, db, r->st->name.table) ||
-        (source && sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table))) {
+    bool has;
+    SL_TRY(sl_source_exists(r->s, db, r->st->name.table, &has, err));
+    if (!has && source)
+        SL_TRY(sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table, &has, err));
+    if (has) {
         if (r->st->if_not_exists)
             return SL_OK;
         sl_err_set(err, SL_EEXISTS, "there is a table \"" SL_STRF "\" already",
@@ -183,9 +186,12 @@ static int drop_table(struct sl_exec *r, sl_err *err)
 {
     const sl_str db = sl_session_db(r->s, &r->st->name);
     struct sl_catalog *catalog = sl_env_catalog(r->s->env);
+    bool has;
 
-    if (!sl_catalog_has_table(catalog, db, r->st->name.table)) {
-        if (sl_source_exists(r->s, db, r->st->name.table))
+    SL_TRY(sl_catalog_has_table(catalog, db, r->st->name.table, &has, err));
+    if (!has) {
+        SL_TRY(sl_source_exists(r->s, db, r->st->name.table, &has, err));
+        if (has)
             return sl_source_drop(r->s, db, r->st->name.table, err);
         if (r->st->if_exists)
             return SL_OK;
@@ -199,8 +205,10 @@ static int alter_table(struct sl_exec *r, sl_err *err)
 {
     const sl_str db = sl_session_db(r->s, &r->st->name);
     struct sl_catalog *catalog = sl_env_catalog(r->s->env);
+    bool has;
 
-    if (!sl_catalog_has_table(catalog, db, r->st->name.table)) {
+    SL_TRY(sl_catalog_has_table(catalog, db, r->st->name.table, &has, err));
+    if (!has) {
         if (r->st->if_exists)
             return SL_OK;
         return sl_session_no_table(r->s, db, r->st->name.table, r->st->name.from, err);

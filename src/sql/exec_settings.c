@@ -56,8 +56,10 @@ static int duckdb_setting(struct sl_exec *r, sl_err *err)
 static int use(struct sl_exec *r, sl_err *err)
 {
     char *db;
+    bool has;
 
-    if (!sl_catalog_has_database(sl_env_catalog(r->s->env), r->st->name.db)) {
+    SL_TRY(sl_catalog_has_database(sl_env_catalog(r->s->env), r->st->name.db, &has, err));
+    if (!has) {
         sl_err_set(err, SL_ENOTFOUND, "there is no database \"" SL_STRF "\"",
                    SL_STRV(r->st->name.db));
         sl_err_hint(err, "SHOW DATABASES lists them, CREATE DATABASE makes one");

@@ -294,11 +294,13 @@ static int show_of_table(struct sl_exec *r, sl_err *err)
     struct sl_append *t = NULL;
     const struct sl_schema *schema = NULL;
     const sl_str db = sl_session_db(r->s, &r->st->name);
-    const bool source = !r->st->name.path &&
-                        !sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table) &&
-                        sl_source_exists(r->s, db, r->st->name.table);
+    bool table = true, source = false;
     int rc;
 
+    if (!r->st->name.path)
+        SL_GO(sl_catalog_has_table(sl_env_catalog(r->s->env), db, r->st->name.table, &table, err));
+    if (!table)
+        SL_GO(sl_source_exists(r->s, db, r->st->name.table, &source, err));
     if (source) {
         SL_GO(sl_source_load(r->s, db, r->st->name.table, &def, err));
         schema = &def.schema;

@@ -388,6 +388,7 @@ int sl_resolve(struct sl_query *q, const struct sl_tree_table *name, size_t from
     const sl_str db = name->schema.n > 0 ? name->schema : sl_str_c(q->s->db);
     struct sl_append *t = NULL;
     struct parts parts;
+    bool has;
 
     if (name->schema.n == 0 && name->catalog.n == 0 && memchr(name->table.p, '/', name->table.n))
         return resolve_path(q, name, from, to, travel, err);
@@ -398,8 +399,10 @@ int sl_resolve(struct sl_query *q, const struct sl_tree_table *name, size_t from
         return sl_sql_at(SL_ESQL, from, err);
     }
     SL_TRY(take_apart(q, name->table, &parts, err));
-    if (!sl_catalog_has_table(catalog, db, parts.table)) {
-        if (sl_source_exists(q->s, db, name->table))
+    SL_TRY(sl_catalog_has_table(catalog, db, parts.table, &has, err));
+    if (!has) {
+        SL_TRY(sl_source_exists(q->s, db, name->table, &has, err));
+        if (has)
             return source_table(q, db, name, from, to, err);
         if (is_file(q, name, from))
             return SL_OK;

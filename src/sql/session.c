@@ -165,8 +165,10 @@ int sl_session_no_table(struct sl_session *s, sl_str db, sl_str table, size_t at
     struct sl_names names = {0};
     const char *nearest = NULL;
     size_t best = table.n / 3 + 2;
+    bool has;
 
-    if (!sl_catalog_has_database(catalog, db)) {
+    SL_TRY(sl_catalog_has_database(catalog, db, &has, err));
+    if (!has) {
         sl_err_set(err, SL_ENOTFOUND, "there is no database \"" SL_STRF "\"", SL_STRV(db));
         sl_err_hint(err, "SHOW DATABASES lists them");
         return sl_sql_at(SL_ENOTFOUND, at, err);
@@ -199,6 +201,7 @@ int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct
     const char *dollar = n->path ? NULL : memchr(n->table.p, '$', n->table.n);
     const sl_str table = dollar ? sl_str_sub(n->table, 0, (size_t)(dollar - n->table.p)) : n->table;
     const char *branch = NULL;
+    bool has;
 
     *out = NULL;
     if (n->path)
@@ -211,8 +214,10 @@ int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct
         }
         branch = dollar + strlen("$branch_");
     }
-    if (!sl_catalog_has_table(sl_env_catalog(s->env), db, table)) {
-        if (sl_source_exists(s, db, table)) {
+    SL_TRY(sl_catalog_has_table(sl_env_catalog(s->env), db, table, &has, err));
+    if (!has) {
+        SL_TRY(sl_source_exists(s, db, table, &has, err));
+        if (has) {
             sl_err_set(err, SL_EUNSUPPORTED,
                        "\"" SL_STRF "\" is a source table, which is only read", SL_STRV(table));
             return sl_sql_at(SL_EUNSUPPORTED, n->from, err);

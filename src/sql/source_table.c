@@ -34,18 +34,20 @@ bool sl_source_is(const struct sl_statement *st)
     return false;
 }
 
-bool sl_source_exists(struct sl_session *s, sl_str db, sl_str name)
+int sl_source_exists(struct sl_session *s, sl_str db, sl_str name, bool *out, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
-    bool yes;
+    int rc;
 
+    *out = false;
     if (!usable(name) || !usable(db))
-        return false;
+        return SL_OK;
     path_of(db, name, &path);
-    yes = !path.failed &&
-          sl_store_exists(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path));
+    rc = sl_buf_ok(&path, err);
+    if (rc == SL_OK)
+        rc = sl_store_exists(sl_catalog_store(sl_env_catalog(s->env)), sl_buf_view(&path), out, err);
     sl_buf_release(&path);
-    return yes;
+    return rc;
 }
 
 void sl_source_def_release(struct sl_source_def *d)
@@ -110,6 +112,7 @@ int sl_source_create(struct sl_session *s, sl_str db, const struct sl_statement 
         .schema = {.arena = SL_ARENA_INIT, .version = 3, .highest_field_id = -1}};
     struct sl_buf path = SL_BUF_INIT, json = SL_BUF_INIT;
     struct sl_field *fields;
+    bool has;
     int rc;
 
     if (!usable(st->name.table))
@@ -117,7 +120,8 @@ int sl_source_create(struct sl_session *s, sl_str db, const struct sl_statement 
                           SL_STRV(st->name.table));
     if (st->query.last > st->query.first)
         return sl_err_set(err, SL_ESQL, "a source table is not made AS a query");
-    if (!sl_catalog_has_database(sl_env_catalog(s->env), db))
+    SL_TRY(sl_catalog_has_database(sl_env_catalog(s->env), db, &has, err));
+    if (!has)
         return sl_err_set(err, SL_ENOTFOUND, "there is no database \"" SL_STRF "\"", SL_STRV(db));
     fields = sl_arena_array(&d.schema.arena, st->fields.n + 1, sizeof *fields);
     if (!fields)

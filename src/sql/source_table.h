@@ -17,7 +17,7 @@ struct sl_source_def {
 };
 
 bool sl_source_is(const struct sl_statement *st); /* CREATE TABLE with a connector of ours */
-bool sl_source_exists(struct sl_session *s, sl_str db, sl_str name);
+int sl_source_exists(struct sl_session *s, sl_str db, sl_str name, bool *out, sl_err *err) SL_WUR;
 int sl_source_create(struct sl_session *s, sl_str db, const struct sl_statement *st,
                      sl_err *err) SL_WUR;
 int sl_source_drop(struct sl_session *s, sl_str db, sl_str name, sl_err *err) SL_WUR;

@@ -196,11 +196,18 @@ int sl_store_stat(struct sl_store *s, sl_str path, struct sl_stat *out, sl_err *
     return SL_OK;
 }
 
-bool sl_store_exists(struct sl_store *s, sl_str path)
+int sl_store_exists(struct sl_store *s, sl_str path, bool *out, sl_err *err)
 {
     struct sl_stat st;
+    sl_err why = SL_ERR_INIT;
+    int rc = sl_store_stat(s, path, &st, &why);
 
-    return sl_store_stat(s, path, &st, NULL) == SL_OK;
+    *out = rc == SL_OK;
+    if (rc == SL_OK || rc == SL_ENOTFOUND)
+        return SL_OK;
+    if (err)
+        *err = why;
+    return rc;
 }
 
 /* ---- writing ---- */

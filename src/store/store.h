@@ -38,7 +38,8 @@ struct sl_stat {
     bool is_dir;
 };
 int sl_store_stat(struct sl_store *s, sl_str path, struct sl_stat *out, sl_err *err) SL_WUR; /* SL_ENOTFOUND if absent */
-bool sl_store_exists(struct sl_store *s, sl_str path);
+/* *OUT = is it there? An error when that could not be seen: nothing may be concluded then. */
+int sl_store_exists(struct sl_store *s, sl_str path, bool *out, sl_err *err) SL_WUR;
 
 /* Publish: write a temporary beside PATH, sync it, give it the name only if the name is free (link(2), or
  * renameat2 RENAME_NOREPLACE), sync the folder. SL_EEXISTS: another was first. Makes missing folders.

@@ -149,16 +149,38 @@ done:
     return rc;
 }
 
-bool sl_catalog_has_database(struct sl_catalog *c, sl_str db)
+/* A name that cannot be one names nothing. */
+static int no_name(int rc, sl_err *err)
+{
+    if (rc != SL_EINPUT)
+        return rc;
+    sl_err_clear(err);
+    return SL_OK;
+}
+
+int sl_catalog_has_database(struct sl_catalog *c, sl_str db, bool *out, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
-    struct sl_stat st;
-    bool has = is_default(db);
+    struct sl_stat st = {0};
+    int rc = SL_OK;
 
-    if (!has)
-        has = db_path(db, &path, NULL) == SL_OK && sl_store_stat(c->store, sl_buf_view(&path), &st, NULL) == SL_OK && st.is_dir;
+    *out = is_default(db);
+    if (*out)
+        return SL_OK;
+    rc = db_path(db, &path, err);
+    if (rc != SL_OK) {
+        rc = no_name(rc, err);
+        goto done;
+    }
+    rc = sl_store_stat(c->store, sl_buf_view(&path), &st, err);
+    *out = rc == SL_OK && st.is_dir;
+    if (rc == SL_ENOTFOUND) {
+        sl_err_clear(err);
+        rc = SL_OK;
+    }
+done:
     sl_buf_release(&path);
-    return has;
+    return rc;
 }
 
 static int no_database(sl_str db, sl_err *err)
@@ -169,10 +191,12 @@ static int no_database(sl_str db, sl_err *err)
 int sl_catalog_create_database(struct sl_catalog *c, sl_str db, bool if_not_exists, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
+    bool has;
     int rc;
 
     SL_GO(db_path(db, &path, err));
-    if (sl_catalog_has_database(c, db)) {
+    SL_GO(sl_catalog_has_database(c, db, &has, err));
+    if (has) {
         if (!if_not_exists)
             rc = sl_err_set(err, SL_EEXISTS, "the database \"" SL_STRF "\" exists already", SL_STRV(db));
         goto done;
@@ -207,10 +231,12 @@ int sl_catalog_drop_database(struct sl_catalog *c, sl_str db, bool if_exists, bo
 {
     struct sl_buf path = SL_BUF_INIT;
     struct sl_names tables = {NULL, 0, 0};
+    bool has;
     int rc;
 
     SL_GO(db_path(db, &path, err));
-    if (!sl_store_exists(c->store, sl_buf_view(&path))) {
+    SL_GO(sl_store_exists(c->store, sl_buf_view(&path), &has, err));
+    if (!has) {
         if (!if_exists && !is_default(db))
             rc = no_database(db, err);
         goto done;
@@ -258,32 +284,42 @@ static int newest_schema(struct sl_store *store, sl_str folder, int64_t *out, sl
     return rc;
 }
 
-bool sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table)
+int sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table, bool *out, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
     int64_t id = -1;
+    int rc = table_path(db, table, "/schema", &path, err);
 
-    bool has = table_path(db, table, "/schema", &path, NULL) == SL_OK &&
-               newest_schema(c->store, sl_buf_view(&path), &id, NULL) == SL_OK && id >= 0;
+    if (rc == SL_OK)
+        rc = newest_schema(c->store, sl_buf_view(&path), &id, err);
+    else
+        rc = no_name(rc, err);
+    *out = rc == SL_OK && id >= 0;
     sl_buf_release(&path);
-    return has;
+    return rc;
 }
 
 int sl_catalog_tables(struct sl_catalog *c, sl_str db, struct sl_names *out, sl_err *err)
 {
     struct sl_entries all = {NULL, 0, 0};
     struct sl_buf path = SL_BUF_INIT;
+    bool has;
     int rc;
 
     SL_GO(db_path(db, &path, err));
-    if (!sl_catalog_has_database(c, db)) {
+    SL_GO(sl_catalog_has_database(c, db, &has, err));
+    if (!has) {
         rc = no_database(db, err);
         goto done;
     }
     SL_GO(sl_store_list(c->store, sl_buf_view(&path), false, &all, err));
-    for (size_t i = 0; i < all.n; i++)
-        if (all.v[i].is_dir && all.v[i].name[0] != '.' && sl_catalog_has_table(c, db, sl_str_c(all.v[i].name)))
+    for (size_t i = 0; i < all.n; i++) {
+        if (!all.v[i].is_dir || all.v[i].name[0] == '.')
+            continue;
+        SL_GO(sl_catalog_has_table(c, db, sl_str_c(all.v[i].name), &has, err));
+        if (has)
             SL_GO(sl_names_add(out, sl_str_c(all.v[i].name), err));
+    }
 done:
     sl_entries_release(&all);
     sl_buf_release(&path);
@@ -305,17 +341,20 @@ int sl_catalog_create_table(struct sl_catalog *c, sl_str db, sl_str table, const
 {
     struct sl_schema schema;
     struct sl_buf path = SL_BUF_INIT, json = SL_BUF_INIT;
+    bool has;
     int rc;
 
     if (created)
         *created = false;
     memset(&schema, 0, sizeof schema);
     SL_GO(table_path(db, table, "/schema/schema-0", &path, err));
-    if (!sl_catalog_has_database(c, db)) {
+    SL_GO(sl_catalog_has_database(c, db, &has, err));
+    if (!has) {
         rc = no_database(db, err);
         goto done;
     }
-    if (sl_catalog_has_table(c, db, table)) {
+    SL_GO(sl_catalog_has_table(c, db, table, &has, err));
+    if (has) {
         rc = if_not_exists ? SL_OK : exists_already(db, table, err);
         goto done;
     }
@@ -336,11 +375,13 @@ done:
 int sl_catalog_drop_table(struct sl_catalog *c, sl_str db, sl_str table, bool if_exists, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT, parent = SL_BUF_INIT;
+    bool has;
     int rc;
 
     SL_GO(table_path(db, table, "", &path, err));
     SL_GO(db_path(db, &parent, err));
-    if (!sl_catalog_has_table(c, db, table)) {
+    SL_GO(sl_catalog_has_table(c, db, table, &has, err));
+    if (!has) {
         rc = if_exists ? SL_OK : no_table(db, table, err);
         goto done;
     }

@@ -31,13 +31,13 @@ bool sl_numbered_name(const char *name, const char *prefix, int64_t *out);
 
 /* ---- databases ---- */
 int sl_catalog_databases(struct sl_catalog *c, struct sl_names *out, sl_err *err) SL_WUR;
-bool sl_catalog_has_database(struct sl_catalog *c, sl_str db);
+int sl_catalog_has_database(struct sl_catalog *c, sl_str db, bool *out, sl_err *err) SL_WUR; /* a name that cannot be one: no */
 int sl_catalog_create_database(struct sl_catalog *c, sl_str db, bool if_not_exists, sl_err *err) SL_WUR;
 int sl_catalog_drop_database(struct sl_catalog *c, sl_str db, bool if_exists, bool cascade, sl_err *err) SL_WUR;
 
 /* ---- tables ---- */
 int sl_catalog_tables(struct sl_catalog *c, sl_str db, struct sl_names *out, sl_err *err) SL_WUR; /* SL_ENOTFOUND: no such database */
-bool sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table);
+int sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table, bool *out, sl_err *err) SL_WUR; /* the same */
 int sl_catalog_table_path(struct sl_catalog *c, sl_str db, sl_str table, struct sl_buf *out, sl_err *err) SL_WUR; /* absolute, appended */
 
 /* What CREATE TABLE says. Field ids in FIELDS are ignored and given anew, nested ones too. */

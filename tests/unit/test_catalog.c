@@ -25,12 +25,14 @@ static void creates_lists_and_drops(void **state)
 {
     struct sl_catalog *c = sl_env_catalog(env);
     struct sl_names names = {NULL, 0, 0};
+    bool has;
     sl_err err = SL_ERR_INIT;
 
     (void)state;
     assert_ok(create("t", "a INT, b STRING", "b", NULL, 0, &err), err);
     assert_code(create("t", "a INT", NULL, NULL, 0, &err), SL_EEXISTS);
-    assert_true(sl_catalog_has_table(c, DB, SL_LIT("t")));
+    assert_ok(sl_catalog_has_table(c, DB, SL_LIT("t"), &has, &err), err);
+    assert_true(has);
     assert_ok(sl_catalog_create_database(c, SL_LIT("other"), false, &err), err);
     assert_code(sl_catalog_create_database(c, SL_LIT("other"), false, &err), SL_EEXISTS);
     assert_ok(sl_catalog_databases(c, &names, &err), err);

@@ -217,6 +217,14 @@ static void carries_positions(void **state)
     assert_int_equal(s.id, 1);
     sl_snapshot_release(&s);
     assert_code(sl_identity_check(SL_LIT("a/b"), &err), SL_EINPUT);
+    /* An identity that was seen and is not found is an error, also when the look at it fails: never a new one, which begins at 0. */
+    assert_ok(sl_store_put(t->store, SL_LIT(SL_SIDE_DIR "/identity/ghost"), SL_LIT("seen\n"), &err), err);
+    assert_code(sl_position_find(t, SL_LIT("ghost"), &text, &found, NULL, &err), SL_ENOTFOUND);
+    for (int n = 1; n < 20; n++) {
+        sl_store_fail_nth(n, SL_EIO);
+        assert_int_not_equal(sl_position_find(t, SL_LIT("ghost"), &text, &found, NULL, &err), SL_OK);
+        sl_store_fail_nth(0, 0);
+    }
     struct sl_lock *lock, *other;
     assert_ok(sl_identity_lock(t, SL_LIT("web"), &lock, &err), err);
     assert_code(sl_identity_lock(t, SL_LIT("web"), &other, &err), SL_EBUSY);

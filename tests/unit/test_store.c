@@ -41,6 +41,14 @@ static void expect_file(const char *path, const char *text)
     sl_buf_release(&b);
 }
 
+static bool there(struct sl_store *store, sl_str path)
+{
+    bool is;
+
+    assert_ok(sl_store_exists(store, path, &is, &err), err);
+    return is;
+}
+
 /* Number of entries of a folder, temporaries and all. */
 static size_t count(const char *dir)
 {
@@ -121,7 +129,10 @@ static void put_and_get(void **state)
     assert_true(llabs(st.mtime_millis - sl_now_millis()) < 60000);
     assert_ok(sl_store_stat(s, SL_LIT(""), &st, &err), err);
     assert_true(st.is_dir);
-    assert_false(sl_store_exists(s, SL_LIT("a/x")));
+    assert_false(there(s, SL_LIT("a/x")));
+    sl_store_fail_nth(1, SL_EIO);
+    bool is;
+    assert_code(sl_store_exists(s, SL_LIT("a/x"), &is, &err), SL_EIO);
     assert_ok(sl_store_write_unique(s, SL_LIT("d/u"), SL_LIT(""), &err), err);
     expect_file("d/u", "");
     assert_code(sl_store_write_unique(s, SL_LIT("d/u"), SL_LIT("x"), &err), SL_EEXISTS);
@@ -164,10 +175,10 @@ static void renaming(void **state)
     assert_ok(sl_store_put(s, SL_LIT("b"), SL_LIT("2"), &err), err);
     assert_code(sl_store_rename(s, SL_LIT("a"), SL_LIT("b"), &err), SL_EEXISTS);
     assert_code(sl_store_rename(s, SL_LIT("absent"), SL_LIT("q/c"), &err), SL_ENOTFOUND);
-    assert_false(sl_store_exists(s, SL_LIT("q")));
+    assert_false(there(s, SL_LIT("q")));
     assert_ok(sl_store_rename(s, SL_LIT("a"), SL_LIT("n/m/c"), &err), err);
     expect_file("n/m/c", "1");
-    assert_false(sl_store_exists(s, SL_LIT("a")));
+    assert_false(there(s, SL_LIT("a")));
     assert_ok(sl_store_rename(s, SL_LIT("n"), SL_LIT("o"), &err), err);
     expect_file("o/m/c", "1");
 }
@@ -190,7 +201,7 @@ static void removing(void **state)
     snprintf(link_path, sizeof link_path, "%s/t/1/link", root);
     assert_int_equal(symlink(outside, link_path), 0);
     assert_ok(sl_store_remove_tree(s, SL_LIT("t"), &err), err);
-    assert_false(sl_store_exists(s, SL_LIT("t")));
+    assert_false(there(s, SL_LIT("t")));
     expect_file("keep/it", "1");
     assert_ok(sl_store_remove_tree(s, SL_LIT("t"), &err), err);
     assert_ok(sl_store_remove_tree(s, SL_LIT("keep/it"), &err), err);
@@ -216,7 +227,7 @@ static void every_step_fails(void **state)
             if (rc == SL_OK)
                 break;
             assert_code(rc, codes[c]);
-            if (sl_store_exists(s, sl_str_c(path))) {
+            if (there(s, sl_str_c(path))) {
                 assert_true(err.flags & SL_ERR_UNKNOWN_OUTCOME);
                 expect_file(path, "whole");
             }

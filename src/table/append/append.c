@@ -79,14 +79,18 @@ int sl_append_schema(struct sl_append *t, int64_t id, const struct sl_schema **o
     return rc;
 }
 
-static bool schema_exists(struct sl_append *t, int64_t id)
+static int schema_exists(struct sl_append *t, int64_t id, bool *out, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
+    int rc;
 
+    *out = false;
     schema_file(t, id, &path);
-    bool exists = !path.failed && sl_store_exists(t->store, sl_buf_view(&path));
+    rc = sl_buf_ok(&path, err);
+    if (rc == SL_OK)
+        rc = sl_store_exists(t->store, sl_buf_view(&path), out, err);
     sl_buf_release(&path);
-    return exists;
+    return rc;
 }
 
 static int list_newest(struct sl_append *t, int64_t *out, sl_err *err)
@@ -113,13 +117,18 @@ done:
 
 int sl_append_newest_schema_id(struct sl_append *t, int64_t *out, sl_err *err)
 {
-    int64_t id = t->schema ? t->schema->id : -1;
+    int64_t newest = -1;
+    bool there = true;
 
-    if (id < 0 || !schema_exists(t, id))
+    for (int64_t id = t->schema ? t->schema->id : -1; id >= 0; id++) {
+        SL_TRY(schema_exists(t, id, &there, err));
+        if (!there)
+            break;
+        newest = id;
+    }
+    if (newest < 0)
         return list_newest(t, out, err);
-    while (schema_exists(t, id + 1))
-        id++;
-    *out = id;
+    *out = newest;
     return SL_OK;
 }
 
@@ -134,8 +143,11 @@ int sl_append_same_table(struct sl_append *t, sl_err *err)
     int rc = read_schema0(t, &now, err);
     bool same = rc == SL_OK && t->schema0 && now.n == t->schema0_n && memcmp(now.p, t->schema0, now.n) == 0;
 
-    if (rc == SL_ENOTFOUND && !t->schema0) /* cleaned away by somebody before we came */
-        same = schema_exists(t, t->schema->id);
+    if (rc == SL_ENOTFOUND && !t->schema0) { /* cleaned away by somebody before we came */
+        rc = schema_exists(t, t->schema->id, &same, err);
+        if (rc == SL_OK && !same)
+            rc = SL_ENOTFOUND;
+    }
     sl_buf_release(&now);
     if (same)
         return SL_OK;
@@ -230,11 +242,13 @@ int sl_append_open(struct sl_catalog *c, sl_str db, sl_str table, const char *br
 {
     struct sl_buf path = SL_BUF_INIT;
     struct sl_append *t = NULL;
+    bool has;
     int rc;
 
     *out = NULL;
     SL_GO(sl_catalog_table_path(c, db, table, &path, err));
-    if (!sl_catalog_has_table(c, db, table)) {
+    SL_GO(sl_catalog_has_table(c, db, table, &has, err));
+    if (!has) {
         rc = sl_err_set(err, SL_ENOTFOUND, "there is no table \"" SL_STRF "." SL_STRF "\" in the warehouse \"%s\"", SL_STRV(db),
                         SL_STRV(table), sl_catalog_warehouse(c));
         goto done;

@@ -233,12 +233,17 @@ static int name_entry(void *user, const struct sl_manifest_entry *e, sl_err *err
 /* What is missing may be so because the snapshot has just expired; else nothing may be removed. */
 static int read_named(struct cleaning *c, const struct sl_root *root, sl_str name, sl_err *err)
 {
+    bool named;
+
     sl_buf_reset(&c->path);
     sl_buf_addc(&c->path, "manifest/");
     sl_buf_add(&c->path, name);
     SL_TRY(sl_buf_ok(&c->path, err));
     int rc = sl_store_get(c->t->store, sl_buf_view(&c->path), SL_MANIFEST_BYTES_MAX, &c->bytes, err);
-    if (rc == SL_ENOTFOUND && sl_store_exists(c->t->store, sl_str_c(root->path)))
+    if (rc != SL_ENOTFOUND)
+        return rc;
+    SL_TRY(sl_store_exists(c->t->store, sl_str_c(root->path), &named, err));
+    if (named)
         rc = sl_err_set(err, SL_ECORRUPT, "\"%s\", which \"%s\" names, is missing", c->path.p, root->path);
     return rc;
 }

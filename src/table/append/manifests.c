@@ -231,13 +231,14 @@ done:
 
 int sl_snapshot_manifests(struct sl_append *t, const struct sl_snapshot *s, int lists, struct sl_manifest_list *out, sl_err *err)
 {
+    bool there;
     int rc = SL_OK;
 
     if (lists & SL_LIST_BASE)
         rc = read_list(t, s->base_manifest_list, s->base_manifest_list_size, out, err);
     if (rc == SL_OK && (lists & SL_LIST_DELTA))
         rc = read_list(t, s->delta_manifest_list, s->delta_manifest_list_size, out, err);
-    if (rc == SL_ENOTFOUND && !sl_snapshot_exists(t, s->id))
+    if (rc == SL_ENOTFOUND && sl_snapshot_exists(t, s->id, &there, NULL) == SL_OK && !there)
         sl_err_hint(err, "snapshot %lld has expired meanwhile; run the statement again", (long long)s->id);
     return rc;
 }

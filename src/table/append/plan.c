@@ -373,7 +373,10 @@ int sl_plan_announce(struct sl_plan *p, sl_err *err)
 
 int sl_plan_explain_error(struct sl_plan *p, int code, sl_err *err)
 {
-    if ((code != SL_ENOTFOUND && code != SL_EIO) || p->snapshot.id == 0 || sl_snapshot_exists(p->table, p->snapshot.id))
+    bool there;
+
+    if ((code != SL_ENOTFOUND && code != SL_EIO) || p->snapshot.id == 0 ||
+        sl_snapshot_exists(p->table, p->snapshot.id, &there, NULL) != SL_OK || there)
         return code;
     sl_err_set(err, SL_ENOTFOUND, "snapshot %lld of the table %s expired while it was read", (long long)p->snapshot.id, p->table->label);
     sl_err_hint(err, "run the statement again, or keep snapshots longer with the option snapshot.time-retained");

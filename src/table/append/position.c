@@ -74,7 +74,7 @@ int sl_position_find(struct sl_append *t, sl_str identity, struct sl_buf *out, b
 {
     struct sl_buf key = SL_BUF_INIT, tag = SL_BUF_INIT, mark = SL_BUF_INIT;
     struct sl_snapshot s;
-    bool has_tag = false;
+    bool has_tag = false, seen;
     int64_t latest;
     int rc;
 
@@ -99,9 +99,12 @@ int sl_position_find(struct sl_append *t, sl_str identity, struct sl_buf *out, b
         if (has_tag && s.id <= latest)
             *found = take(&s, key.p, out, snapshot_id);
     }
-    if (*found)
-        SL_GO(sl_buf_ok(out, err));
-    else if (has_tag || sl_store_exists(t->store, sl_buf_view(&mark)))
+    if (*found) {
+        rc = sl_buf_ok(out, err);
+        goto done;
+    }
+    SL_GO(sl_store_exists(t->store, sl_buf_view(&mark), &seen, err));
+    if (has_tag || seen)
         rc = lost(t, identity, err);
 done:
     sl_snapshot_release(&s);
@@ -115,13 +118,15 @@ void sl_position_mark(struct sl_append *t, sl_str identity, const struct sl_snap
 {
     struct sl_buf tag = SL_BUF_INIT, mark = SL_BUF_INIT;
     sl_err err = SL_ERR_INIT;
+    bool seen;
     int rc;
 
     mark_file(identity, &mark);
     sl_buf_printf(&tag, SL_POSITION_TAG_PREFIX SL_STRF, SL_STRV(identity));
     SL_GO(sl_buf_ok(&tag, &err));
     SL_GO(sl_buf_ok(&mark, &err));
-    if (!sl_store_exists(t->store, sl_buf_view(&mark)))
+    SL_GO(sl_store_exists(t->store, sl_buf_view(&mark), &seen, &err));
+    if (!seen)
         SL_GO(sl_store_put(t->store, sl_buf_view(&mark), SL_LIT("seen\n"), &err));
     SL_GO(sl_tag_put(t, sl_buf_view(&tag), snapshot, true, &err));
 done:

@@ -43,13 +43,15 @@ static const char *identity_of(const struct sl_root *r)
 static int find_target(struct rollback *b, sl_err *err)
 {
     const struct sl_rollback_options *o = b->options;
+    bool there;
 
     if ((o->snapshot > 0) == (o->tag.n > 0))
         return sl_err_set(err, SL_EUSAGE, "a rollback wants either a snapshot's id or a tag");
     if (o->tag.n == 0)
         return sl_snapshot_get(b->t, o->snapshot, &b->target, err);
     SL_TRY(sl_tag_get(b->t, o->tag, &b->target, err));
-    b->target_expired = !sl_snapshot_exists(b->t, b->target.id);
+    SL_TRY(sl_snapshot_exists(b->t, b->target.id, &there, err));
+    b->target_expired = !there;
     return SL_OK;
 }
 

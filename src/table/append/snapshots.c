@@ -15,14 +15,20 @@ void sl_snapshot_file(const struct sl_append *t, int64_t id, struct sl_buf *out)
     sl_buf_printf(out, "%ssnapshot/snapshot-%lld", t->meta, (long long)id);
 }
 
-bool sl_snapshot_exists(struct sl_append *t, int64_t id)
+int sl_snapshot_exists(struct sl_append *t, int64_t id, bool *out, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
+    int rc;
 
+    *out = false;
+    if (id <= 0)
+        return SL_OK;
     sl_snapshot_file(t, id, &path);
-    bool exists = id > 0 && !path.failed && sl_store_exists(t->store, sl_buf_view(&path));
+    rc = sl_buf_ok(&path, err);
+    if (rc == SL_OK)
+        rc = sl_store_exists(t->store, sl_buf_view(&path), out, err);
     sl_buf_release(&path);
-    return exists;
+    return rc;
 }
 
 /* Reads and decodes PATH; a file that does not parse is read again for a while. */
@@ -138,15 +144,18 @@ int sl_snapshot_latest_id(struct sl_append *t, int64_t *out, sl_err *err)
 {
     struct sl_ids ids = {NULL, 0, 0};
     int64_t hint = read_hint(t, "LATEST");
+    bool there;
 
     *out = 0;
     /* A hint may lag behind a burst of commits: follow the ids while they are there. */
-    if (hint && sl_snapshot_exists(t, hint)) {
-        while (sl_snapshot_exists(t, hint + 1))
-            hint++;
-        *out = hint;
-        return SL_OK;
+    for (int64_t id = hint;; id++) {
+        SL_TRY(sl_snapshot_exists(t, id, &there, err));
+        if (!there)
+            break;
+        *out = id;
     }
+    if (*out)
+        return SL_OK;
     int rc = sl_snapshot_ids(t, &ids, err);
     if (rc == SL_OK && ids.n)
         *out = ids.v[ids.n - 1];
@@ -161,9 +170,11 @@ int sl_snapshot_earliest_id(struct sl_append *t, int64_t *out, sl_err *err)
 {
     struct sl_ids ids = {NULL, 0, 0};
     int64_t hint = read_hint(t, "EARLIEST");
+    bool there;
 
     *out = 0;
-    if (hint && sl_snapshot_exists(t, hint)) {
+    SL_TRY(sl_snapshot_exists(t, hint, &there, err));
+    if (there) {
         *out = hint;
         return SL_OK;
     }

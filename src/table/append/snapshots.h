@@ -13,7 +13,7 @@ int sl_snapshot_latest_id(struct sl_append *t, int64_t *out, sl_err *err) SL_WUR
 int sl_snapshot_earliest_id(struct sl_append *t, int64_t *out, sl_err *err) SL_WUR; /* 0: no snapshot yet */
 int sl_snapshot_get(struct sl_append *t, int64_t id, struct sl_snapshot *out, sl_err *err) SL_WUR; /* SL_ENOTFOUND: no such, or expired */
 int sl_snapshot_latest(struct sl_append *t, struct sl_snapshot *out, sl_err *err) SL_WUR;          /* SL_ENOTFOUND: no snapshot yet */
-bool sl_snapshot_exists(struct sl_append *t, int64_t id);
+int sl_snapshot_exists(struct sl_append *t, int64_t id, bool *out, sl_err *err) SL_WUR;
 void sl_snapshot_file(const struct sl_append *t, int64_t id, struct sl_buf *out);   /* relative path of snapshot-<id>, appended */
 
 struct sl_ids {

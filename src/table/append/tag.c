@@ -26,6 +26,7 @@ int sl_append_tag_create(struct sl_append *t, sl_str name, int64_t snapshot, int
 {
     struct sl_snapshot s = {0};
     struct sl_lock *lock = NULL;
+    bool there;
     int rc;
 
     SL_GO(sl_tag_name_check(name, err));
@@ -39,8 +40,10 @@ int sl_append_tag_create(struct sl_append *t, sl_str name, int64_t snapshot, int
     }
     SL_GO(sl_tag_put(t, name, &s, false, err));
     /* Another engine's expiry does not know our lock: if it took the snapshot meanwhile, its files may be gone. */
-    if (!sl_snapshot_exists(t, s.id)) {
+    rc = sl_snapshot_exists(t, s.id, &there, err);
+    if (rc == SL_OK && !there)
         rc = sl_err_set(err, SL_ENOTFOUND, "snapshot %lld expired while it was being tagged", (long long)s.id);
+    if (rc != SL_OK) {
         sl_err quiet = SL_ERR_INIT;
         if (sl_tag_remove(t, name, &quiet) != SL_OK)
             sl_err_hint(err, "remove the tag \"" SL_STRF "\" by hand: %.200s", SL_STRV(name), quiet.text);

@@ -49,14 +49,26 @@ static void root_text(const struct sl_root *r, char *out, size_t n)
         snprintf(out, n, "snapshot %lld%s%s", (long long)r->id, branch[0] ? " of branch " : "", branch);
 }
 
+bool sl_verify__is_left_over(const struct sl_verify *v, const struct sl_root *r)
+{
+    return !r->is_tag && !r->branch[0] && r->id < v->earliest;
+}
+
 int sl_verify__found(struct sl_verify *v, enum sl_verify_kind kind, const char *where, const char *named_by, const char *fmt, ...)
 {
     char text[1200], by[300] = "";
+    bool named = true;
     va_list ap;
 
-    /* An expiry that runs meanwhile takes files away, and with them what named them. */
-    if (v->root && !sl_store_exists(v->t->store, sl_str_c(v->root->path)))
+    /* An expiry that runs meanwhile takes files away, and with them what named them. What cannot be looked for still names. */
+    if (v->root && sl_store_exists(v->t->store, sl_str_c(v->root->path), &named, NULL) == SL_OK && !named)
         return SL_OK;
+    if (v->root && sl_verify__is_left_over(v, v->root)) {
+        if (v->left_over != v->root)
+            tell(v, SL_VERIFY_UNFINISHED, v->root->path, "", "an expiry that ended early left it behind, without some of its files", false);
+        v->left_over = v->root;
+        return SL_OK;
+    }
     if (!named_by && v->root)
         root_text(v->root, by, sizeof by);
     va_start(ap, fmt);
@@ -222,7 +234,8 @@ static int check_ids(struct sl_verify *v, struct sl_append *t, sl_err *err)
                                (long long)ids.v[i - 1], (long long)ids.v[i]));
     }
     SL_GO(check_hint(v, t, "LATEST", ids.n ? ids.v[ids.n - 1] : 0, err));
-    SL_GO(check_hint(v, t, "EARLIEST", ids.n ? ids.v[0] : 0, err));
+    if (!v->left_over || t->branch) /* else the hint is right: what is before it has no files any more */
+        SL_GO(check_hint(v, t, "EARLIEST", ids.n ? ids.v[0] : 0, err));
 done:
     sl_ids_release(&ids);
     return rc;
@@ -372,12 +385,15 @@ static int run(struct sl_verify *v, sl_err *err)
 
         SL_TRY(check_schemas(v, branch, err));
         SL_TRY(check_consumers(v, branch, err));
-        if (v->tables.v[i])
-            SL_TRY(check_ids(v, v->tables.v[i], err));
     }
+    if (sl_snapshot_earliest_id(v->t, &v->earliest, NULL) != SL_OK)
+        v->earliest = 0;
     SL_TRY(sl_roots_read(v->t, bad_root, v, &v->roots, err));
     SL_TRY(sl_verify__roots(v, err));
     SL_TRY(sl_verify__data(v, err));
+    for (size_t i = 0; i < v->tables.n; i++)
+        if (v->tables.v[i])
+            SL_TRY(check_ids(v, v->tables.v[i], err));
     return check_strays(v, err);
 }
 

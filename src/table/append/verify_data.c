@@ -77,6 +77,7 @@ static int check_stats(struct sl_verify *v, const struct vfile *f, sl_err *err)
 static int check_extra_files(struct sl_verify *v, const struct vfile *f, sl_err *err)
 {
     size_t folder = strlen(f->path) - f->entry.file.file_name.n;
+    bool there;
 
     if (f->external)
         return SL_OK;
@@ -84,7 +85,8 @@ static int check_extra_files(struct sl_verify *v, const struct vfile *f, sl_err 
         sl_buf_reset(&v->path);
         sl_buf_printf(&v->path, "%.*s" SL_STRF, (int)folder, f->path, SL_STRV(f->entry.file.extra_files[i]));
         SL_TRY(sl_buf_ok(&v->path, err));
-        if (!sl_store_exists(v->t->store, sl_buf_view(&v->path)))
+        SL_TRY(sl_store_exists(v->t->store, sl_buf_view(&v->path), &there, err));
+        if (!there)
             SL_TRY(sl_verify__found(v, SL_VERIFY_NO_EXTRA, v->path.p, NULL, "the file is missing"));
     }
     return SL_OK;

@@ -46,6 +46,8 @@ struct sl_verify {
     struct sl_map *seen;            /* other files that were checked already */
     SL_VEC(struct vfile *) all;
     uint64_t root_number;           /* runs while roots are checked */
+    int64_t earliest;               /* by the hint: snapshots of main before it are left over from an expiry that ended early */
+    const struct sl_root *left_over; /* the last of these with a finding, NULL = none */
     const struct sl_root *root;     /* that is being checked: findings name it, and drop out if it expires */
     struct sl_buf bytes, path, identity;
     int64_t now;
@@ -57,6 +59,7 @@ int sl_verify__found(struct sl_verify *v, enum sl_verify_kind kind, const char *
 /* The same for something that REPAIR (may be NULL) puts right, if the caller asked for it. */
 int sl_verify__repairable(struct sl_verify *v, enum sl_verify_kind kind, const char *where, const char *text,
                           int (*repair)(struct sl_verify *v, void *user, sl_err *err), void *user);
+bool sl_verify__is_left_over(const struct sl_verify *v, const struct sl_root *r);
 /* Was the error one of the file's (damaged, missing), or one that ends the call (memory, input or output, cancelled)? */
 bool sl_verify__is_finding(int rc);
 int sl_verify__name(struct sl_verify *v, sl_str name, sl_err *err) SL_WUR; /* something names it */
