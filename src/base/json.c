@@ -1,33 +1,95 @@
 #include "base/json.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
-/* jansson reports some failures of memory as bad syntax, or not at all. */
-static _Thread_local bool starved;
+/* jansson 2.14 does not look whether the buffer of its scanner could grow, and then reads and writes past it; other failures
+ * of memory it reports as bad syntax. So a parser finds memory until it ends: after the first failure it lives on a reserve
+ * that was taken before it began, and is given no more text, a small piece being the most it still works on. */
+enum { PIECE = 64, RESERVE = 32 << 10, RESERVE_PER_BYTE = 8 };
+
+struct parse {
+    sl_str rest;
+    char *reserve;
+    size_t used, size;
+    bool starved;
+};
+
+static _Thread_local struct parse *running;
+
+static void *from_reserve(struct parse *p, size_t n)
+{
+    size_t need = (n + 15) & ~(size_t)15;
+    void *at;
+
+    if (need < n || need > p->size - p->used)
+        return NULL;
+    at = p->reserve + p->used;
+    p->used += need;
+    return at;
+}
 
 static void *allocate(size_t n)
 {
-    void *p = sl_malloc(n);
+    void *p = running && running->starved ? NULL : sl_malloc(n);
 
-    starved = starved || !p;
-    return p;
+    if (p || !running)
+        return p;
+    running->starved = true;
+    return from_reserve(running, n);
+}
+
+static void release(void *p)
+{
+    const char *at = p;
+
+    if (running && at >= running->reserve && at < running->reserve + running->size)
+        return;
+    sl_free(p);
 }
 
 __attribute__((constructor)) static void use_our_memory(void)
 {
-    json_set_alloc_funcs(allocate, sl_free);
+    json_set_alloc_funcs(allocate, release);
+}
+
+static size_t next_piece(void *buffer, size_t n, void *user)
+{
+    struct parse *p = user;
+    size_t take = n < PIECE ? n : PIECE;
+
+    take = take < p->rest.n ? take : p->rest.n;
+    if (p->starved || !take)
+        return 0;
+    memcpy(buffer, p->rest.p, take);
+    p->rest = (sl_str){p->rest.p + take, p->rest.n - take};
+    return take;
 }
 
 int sl_json_parse(sl_str text, json_t **out, sl_err *err)
 {
+    struct parse p = {.rest = text};
     json_error_t e;
 
-    starved = false;
-    *out = json_loadb(text.n ? text.p : "", text.n,
-                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+    *out = NULL;
+    if (text.n > (SIZE_MAX - RESERVE) / RESERVE_PER_BYTE)
+        return sl_err_nomem(err);
+    p.size = RESERVE + text.n * RESERVE_PER_BYTE;
+    p.reserve = sl_malloc(p.size);
+    if (!p.reserve)
+        return sl_err_nomem(err);
+    running = &p;
+    *out = json_load_callback(next_piece, &p, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &e);
+    if (p.starved) { /* what was made may lie in the reserve */
+        json_decref(*out);
+        *out = NULL;
+    }
+    running = NULL;
+    sl_free(p.reserve);
     if (*out)
         return SL_OK;
-    if (starved)
+    if (p.starved)
         return sl_err_nomem(err);
     return sl_err_set(err, SL_ECORRUPT, "invalid JSON at line %d, column %d: %s", e.line, e.column, e.text);
 }

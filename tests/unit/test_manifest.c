@@ -307,7 +307,7 @@ static void out_of_memory(void **state)
 
     (void)state;
     assert_ok(write_manifest(&e, 1, &b), err);
-    for (n = 1; n < 300 && rc != SL_OK; n++) {
+    for (n = 1; n < 5000 && rc != SL_OK; n++) {
         struct collected back = {{0}};
 
         sl_mem_fail_nth(n);
@@ -316,7 +316,7 @@ static void out_of_memory(void **state)
             assert_code(rc, SL_ENOMEM);
         sl_free(back.v.v);
     }
-    assert_true(n > 3 && n < 300);
+    assert_true(n > 3 && n < 5000);
     rc = SL_ENOMEM;
     for (n = 1; n < 100 && rc != SL_OK; n++) {
         sl_mem_fail_nth(n);
