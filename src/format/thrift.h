@@ -139,9 +139,10 @@ struct sl_mpp_reply {
 int sl_mpp_call_write(struct sl_buf *out, enum sl_thrift_protocol p, const struct sl_mpp_call *call, sl_err *err) SL_WUR;
 int sl_mpp_reply_write(struct sl_buf *out, enum sl_thrift_protocol p, const struct sl_mpp_reply *reply, sl_err *err) SL_WUR;
 
-/* MESSAGE is a frame without its length. Views point into it, arrays come from A (at most 16 bytes for each of its bytes). When the head was
- * readable, name (not NULL), method and seqid are set even if the call then fails, so that a server can answer. The
- * arguments of a method of another name are skipped but for a binary field 1. */
+enum { SL_MPP_MEMORY = 48 };
+/* MESSAGE is a frame without its length. Views point into it, arrays come from A, at most SL_MPP_MEMORY bytes for
+ * each byte of it. When the head was readable, name (not NULL), method and seqid are set even if the call then fails, so that a
+ * server can answer. The arguments of a method of another name are skipped but for a binary field 1. */
 int sl_mpp_call_read(enum sl_thrift_protocol p, sl_str message, struct sl_arena *a, struct sl_mpp_call *out, sl_err *err) SL_WUR;
 int sl_mpp_reply_read(enum sl_thrift_protocol p, sl_str message, struct sl_arena *a, struct sl_mpp_reply *out, sl_err *err) SL_WUR;
 
@@ -151,7 +152,7 @@ int sl_mpp_reply_read(enum sl_thrift_protocol p, sl_str message, struct sl_arena
 #define SL_MPP_BLOCKS_OVERHEAD(n) (80 + 5 * (size_t)(n))
 /* The whole frame as pieces for writev: HEADS (emptied first) gets the bytes around the elements, PIECES (room for 2 x n + 1) point into HEADS and at
  * the elements in turn; valid while both live. */
-int sl_mpp_blocks_pieces(enum sl_thrift_protocol p, int32_t seqid, const struct sl_mpp_blocks *blocks, struct sl_buf *heads, sl_str *pieces,
+int sl_mpp_blocks_pieces(enum sl_thrift_protocol p, int32_t seqid, const struct sl_mpp_blocks *reply, struct sl_buf *heads, sl_str *pieces,
                          size_t *npieces, sl_err *err) SL_WUR;
 
 /* ---- a getDataBlock reply, read while it arrives ---- */
