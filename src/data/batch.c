@@ -83,6 +83,14 @@ sl_str sl_vector_bytes(const struct sl_vector *v, size_t row)
     return (sl_str){cell->near.n <= sizeof cell->near.bytes ? cell->near.bytes : cell->far.p, cell->near.n};
 }
 
+void sl_vector_list_get(const struct sl_vector *v, size_t row, size_t *from, size_t *n)
+{
+    const struct list_entry *e = (const struct list_entry *)v->data + row;
+
+    *from = e->offset;
+    *n = e->length;
+}
+
 /* ---- a batch in plain memory ---- */
 
 struct plain {

@@ -83,6 +83,8 @@ void sl_vector_list_end(struct sl_vector *v, size_t row);
 /* Reading, for scalar functions. The view lives as long as the vector. */
 bool sl_vector_is_null(const struct sl_vector *v, size_t row);
 sl_str sl_vector_bytes(const struct sl_vector *v, size_t row);
+/* The entries [*from, *from + *n) of the children that the list (ARRAY) or map in ROW has. */
+void sl_vector_list_get(const struct sl_vector *v, size_t row, size_t *from, size_t *n);
 
 /* A batch in plain memory, without an engine: for tests and for checks of samples. Reset frees the bytes of the rows. */
 int sl_batch_new(const struct sl_field *fields, size_t n, struct sl_batch **out, sl_err *err) SL_WUR;

@@ -75,8 +75,9 @@ struct sl_tsblock {
  * at most 64 for each byte of the block. Nothing is allocated for a row that has no byte of its own. Bytes left over are damage. */
 int sl_tsblock_open(sl_str bytes, size_t memory, struct sl_arena *a, struct sl_tsblock *out, sl_err *err) SL_WUR;
 int sl_tsblock_type(const struct sl_tsblock *b, size_t col); /* the type byte of value column COL */
-/* The next rows, at most OUT->cap, into OUT from row 0 on; OUT->rows = 0 at the end. OUT was just made or reset and has the types of COLS, which must be as many
- * as the block's; a type byte that does not fit is SL_ECORRUPT. Columns not wanted are passed over. TIMES: room for OUT->cap, or NULL. */
+/* The next rows, at most OUT->cap, into OUT from row 0 on; OUT->rows = 0 at the end. OUT was just made or reset and has the types of COLS,
+ * which must be as many as the block's; a type byte that does not fit is SL_ECORRUPT. Columns not wanted are passed over. TIMES: room for
+ * OUT->cap, or NULL. */
 int sl_tsblock_read(struct sl_tsblock *b, const struct sl_ts_column *cols, struct sl_batch *out, int64_t *times, sl_err *err) SL_WUR;
 /* One value of a column of bytes, as a view into the block: *OUT has p == NULL if it is null. Walks the rows before it. */
 int sl_tsblock_bytes(const struct sl_tsblock *b, size_t col, size_t row, sl_str *out, sl_err *err) SL_WUR;
