@@ -7,11 +7,16 @@
 
 /* May S be the name of one file: not empty, no '/', no zero byte, not "." or ".."? */
 bool sl_format_is_name(sl_str s);
+/* The characters that folders of partitions must not have as %XX. */
+void sl_format_escape_path(struct sl_buf *out, sl_str s);
 
 /* An object of texts; members that are null are left out. */
 int sl_json_options(struct sl_arena *a, const json_t *doc, const char *member, const struct sl_option **out, size_t *n,
                     sl_err *err) SL_WUR;
 json_t *sl_options_to_json(const struct sl_option *v, size_t n); /* new reference; NULL if out of memory */
+
+/* The comment "#Mon Mar 31 03:06:44 UTC 2025" that Java puts into properties files. */
+void sl_hudi_date_comment(struct sl_buf *out, int64_t now_millis);
 
 /* Column I of a row of N columns; false if the row is damaged or has another number of columns. */
 bool sl_binrow_column(sl_str row, const struct sl_type *const *types, size_t n, size_t i, struct sl_value *out);

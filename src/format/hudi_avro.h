@@ -28,6 +28,8 @@
 enum { SL_HUDI_META_COMMIT_TIME, SL_HUDI_META_SEQNO, SL_HUDI_META_KEY, SL_HUDI_META_PARTITION, SL_HUDI_META_FILE, SL_HUDI_NMETA };
 extern const char *const sl_hudi_meta_fields[SL_HUDI_NMETA]; /* "_hoodie_commit_time", ... */
 bool sl_hudi_is_meta(sl_str name);
+/* Are the first three fields ["null", "string"] and the third _hoodie_record_key? Then sl_hudi_record_key finds it. */
+bool sl_hudi_key_is_third(const struct sl_avro_schema *writer);
 
 /* A column that had other names before (Avro "aliases"). */
 struct sl_hudi_alias {

@@ -68,7 +68,8 @@ struct sl_hudi_log;
 int sl_hudi_log_open(const struct sl_hudi_source *source, struct sl_hudi_log **out, sl_err *err) SL_WUR; /* copies *SOURCE */
 void sl_hudi_log_close(struct sl_hudi_log *l);
 /* *ITEM says which of BLOCK and DAMAGE was filled. Header texts are copied to A. SL_EUNSUPPORTED, by name: other log format versions
- * than 1, block types from 7 on. Errors of READ are passed on. */
+ * than 1, block types from 7 on; offset, size, format and type of BLOCK are set then, and another call goes on behind it. Errors of READ
+ * are passed on. */
 int sl_hudi_log_next(struct sl_hudi_log *l, struct sl_arena *a, enum sl_hudi_item *item, struct sl_hudi_block *block,
                      struct sl_hudi_damage *damage, sl_err *err) SL_WUR;
 
@@ -90,8 +91,8 @@ static inline bool sl_hudi_records_next(struct sl_hudi_records *r, sl_str *recor
     return !r->cur.bad;
 }
 int sl_hudi_records_end(const struct sl_hudi_records *r, sl_err *err) SL_WUR; /* SL_ECORRUPT with position if damaged */
-/* _hoodie_record_key, the third of the meta fields, without decoding the rest. False if the record does not begin with three
- * texts (["null", "string"]), or the key is null. */
+/* _hoodie_record_key, the third of the meta fields, without decoding the rest: only for records of schemas that
+ * sl_hudi_key_is_third (hudi_avro.h) says yes to. False if the record is damaged or the key is null. */
 bool sl_hudi_record_key(sl_str record, sl_str *key);
 
 /* ---- content of DELETE blocks (version 3) ---- */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/sys.h"
-#include "format/paimon.h"
+#include "format/format_priv.h"
 
-static void add_escaped(struct sl_buf *out, sl_str s)
+void sl_format_escape_path(struct sl_buf *out, sl_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -168,12 +168,12 @@ int sl_partition_path(const struct sl_schema *s, const struct sl_value *values, 
         SL_GO(sl_buf_ok(&text, err));
         if (i)
             sl_buf_ch(out, '/');
-        add_escaped(out, sl_str_c(f->name));
+        sl_format_escape_path(out, sl_str_c(f->name));
         sl_buf_ch(out, '=');
         if (blank(sl_buf_view(&text)))
-            add_escaped(out, sl_str_c(none ? none : "__DEFAULT_PARTITION__"));
+            sl_format_escape_path(out, sl_str_c(none ? none : "__DEFAULT_PARTITION__"));
         else
-            add_escaped(out, sl_buf_view(&text));
+            sl_format_escape_path(out, sl_buf_view(&text));
     }
     rc = sl_buf_ok(out, err);
 done:
