@@ -17,8 +17,10 @@ enum sl_avro_kind {
 };
 struct sl_avro_schema {
     enum sl_avro_kind kind;
-    const char *name;                            /* record, enum, fixed */
+    const char *name;                            /* record, enum, fixed: the last part */
+    const char *space;                           /* of the name; "" if none */
     const char *logical;                         /* NULL if none */
+    int32_t precision, scale;                    /* logical decimal; 0 if not said */
     size_t size;                                 /* fixed */
     const struct sl_avro_schema **types;         /* record fields, union branches, array item or map value (1) */
     const char **names;                          /* record field names, enum symbols */

@@ -10,6 +10,7 @@ struct names {
     struct sl_arena *a;
     sl_err *err;
     SL_VEC(const struct sl_avro_schema *) named;
+    const char *space; /* namespace of what is parsed */
 };
 
 static int parse(struct names *p, const json_t *j, int depth, const struct sl_avro_schema **out);
@@ -28,6 +29,21 @@ static const char *last_part(const char *name)
     return dot ? dot + 1 : name;
 }
 
+/* The type of this name: with the namespace that it says, or the one around it; else of whatever namespace. */
+static const struct sl_avro_schema *named_type(const struct names *p, const char *name)
+{
+    const char *last = last_part(name);
+    sl_str space = last == name ? sl_str_c(p->space) : (sl_str){name, (size_t)(last - name) - 1};
+
+    for (size_t i = 0; i < p->named.n; i++)
+        if (strcmp(last, p->named.v[i]->name) == 0 && sl_str_eqc(space, p->named.v[i]->space))
+            return p->named.v[i];
+    for (size_t i = 0; i < p->named.n; i++)
+        if (strcmp(last, p->named.v[i]->name) == 0)
+            return p->named.v[i];
+    return NULL;
+}
+
 static int parse_name(struct names *p, const char *name, struct sl_avro_schema *s, const struct sl_avro_schema **out)
 {
     for (size_t i = 0; i < sizeof primitives / sizeof *primitives; i++)
@@ -36,11 +52,9 @@ static int parse_name(struct names *p, const char *name, struct sl_avro_schema *
             *out = s;
             return SL_OK;
         }
-    for (size_t i = 0; i < p->named.n; i++)
-        if (strcmp(last_part(name), p->named.v[i]->name) == 0) {
-            *out = p->named.v[i];
-            return SL_OK;
-        }
+    *out = named_type(p, name);
+    if (*out)
+        return SL_OK;
     return sl_err_set(p->err, SL_ECORRUPT, "the Avro schema names the type \"%.100s\", which it does not define before", name);
 }
 
@@ -50,6 +64,22 @@ static int copy_name(struct names *p, const json_t *j, const char **out)
         return damaged(p, "a name is missing");
     *out = sl_arena_strdup(p->a, sl_str_c(last_part(json_string_value(j))));
     return *out ? SL_OK : sl_err_nomem(p->err);
+}
+
+/* Name and namespace of a type that is defined. */
+static int define_name(struct names *p, const json_t *j, struct sl_avro_schema *s)
+{
+    const json_t *name = json_object_get(j, "name"), *space = json_object_get(j, "namespace");
+
+    SL_TRY(copy_name(p, name, &s->name));
+    const char *full = json_string_value(name), *last = last_part(full);
+    if (last != full)
+        s->space = sl_arena_strdup(p->a, (sl_str){full, (size_t)(last - full) - 1});
+    else if (json_is_string(space))
+        s->space = sl_arena_strdup(p->a, sl_str_c(json_string_value(space)));
+    else
+        s->space = p->space;
+    return s->space ? SL_OK : sl_err_nomem(p->err);
 }
 
 static int make_room(struct names *p, struct sl_avro_schema *s, size_t n, bool types)
@@ -69,9 +99,11 @@ static int add_weight(struct names *p, struct sl_avro_schema *s, const struct sl
 static int parse_record(struct names *p, const json_t *j, int depth, struct sl_avro_schema *s)
 {
     const json_t *fields = json_object_get(j, "fields");
+    const char *around = p->space;
 
     if (!json_is_array(fields))
         return damaged(p, "a record has no fields");
+    p->space = s->space;
     SL_TRY(make_room(p, s, json_array_size(fields), true));
     for (size_t i = 0; i < s->n; i++) {
         const json_t *f = json_array_get(fields, i);
@@ -80,6 +112,7 @@ static int parse_record(struct names *p, const json_t *j, int depth, struct sl_a
         SL_TRY(parse(p, json_object_get(f, "type"), depth + 1, &s->types[i]));
         SL_TRY(add_weight(p, s, s->types[i]));
     }
+    p->space = around;
     return SL_OK;
 }
 
@@ -105,6 +138,13 @@ static int parse_items(struct names *p, const json_t *items, int depth, struct s
     return add_weight(p, s, s->types[0]);
 }
 
+static int32_t small_number(const json_t *j)
+{
+    json_int_t v = json_integer_value(j);
+
+    return v > 0 && v <= INT32_MAX ? (int32_t)v : 0;
+}
+
 static int parse_object(struct names *p, const json_t *j, int depth, struct sl_avro_schema *s, const struct sl_avro_schema **out)
 {
     const json_t *type = json_object_get(j, "type"), *logical = json_object_get(j, "logicalType");
@@ -114,6 +154,8 @@ static int parse_object(struct names *p, const json_t *j, int depth, struct sl_a
     *out = s;
     if (!t) /* {"type": {...}}, {"type": [...]} */
         return type ? parse(p, type, depth + 1, out) : damaged(p, "a type is missing");
+    s->precision = small_number(json_object_get(j, "precision"));
+    s->scale = small_number(json_object_get(j, "scale"));
     if (json_is_string(logical) && !(s->logical = sl_arena_strdup(p->a, sl_str_c(json_string_value(logical)))))
         return sl_err_nomem(p->err);
     if (strcmp(t, "array") == 0 || strcmp(t, "map") == 0) {
@@ -123,7 +165,7 @@ static int parse_object(struct names *p, const json_t *j, int depth, struct sl_a
     bool record = strcmp(t, "record") == 0 || strcmp(t, "error") == 0;
     if (!record && strcmp(t, "enum") != 0 && strcmp(t, "fixed") != 0)
         return parse_name(p, t, s, out);
-    SL_TRY(copy_name(p, json_object_get(j, "name"), &s->name));
+    SL_TRY(define_name(p, j, s));
     s->kind = record ? SL_AVRO_RECORD : *t == 'e' ? SL_AVRO_ENUM : SL_AVRO_FIXED;
     if (record) {
         SL_TRY(parse_record(p, j, depth, s));
@@ -168,7 +210,7 @@ static int parse(struct names *p, const json_t *j, int depth, const struct sl_av
 
 int sl_avro_schema_parse(struct sl_arena *a, sl_str json, const struct sl_avro_schema **out, sl_err *err)
 {
-    struct names p = {.a = a, .err = err};
+    struct names p = {.a = a, .err = err, .space = ""};
     json_t *doc = NULL;
     int rc;
 

@@ -73,7 +73,7 @@ struct sl_hudi_projection {
 /* WRITER must outlive the decoder. SL_EUNSUPPORTED: a column whose type in WRITER does not widen to the reader's. */
 int sl_hudi_decoder_new(const struct sl_avro_schema *writer, const struct sl_hudi_projection *p, struct sl_hudi_decoder **out, sl_err *err) SL_WUR;
 void sl_hudi_decoder_free(struct sl_hudi_decoder *d);
-/* Fills ROW of B. All of RECORD must be used up. SL_ECORRUPT on damage. */
+/* Fills ROW of B; what follows the last wanted column is not looked at, and with all wanted RECORD must be used up. SL_ECORRUPT on damage. */
 int sl_hudi_decoder_row(struct sl_hudi_decoder *d, sl_str record, struct sl_batch *b, size_t row, sl_err *err) SL_WUR;
 /* Columns of atomic types into OUT[0..ncols): texts are views into RECORD (decimals of the reader's scale; times as in sl_value). Stops
  * after the last column that is wanted; the others' OUT is left alone. */
