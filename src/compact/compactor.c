@@ -1,4 +1,4 @@
-/* compactor.c - the coordinator inside a writer: fed with commit messages, it never reads a manifest. */
+/* compactor.c - the coordinator inside a writer: fed with commit messages, it reads manifests only at its start or when it lost track. */
 #include "compact/compactor.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@
 enum {
     TICK_MILLIS = 200,
     ROUND_MILLIS = 1000,  /* between rounds while files come */
-    AGE_MILLIS = 10000,   /* a round of ageing; also how long results wait for the writer's next commit */
+    AGE_MILLIS = 10000,   /* a round of ageing; also between scans, and how long results wait for the writer's next commit */
+    LOOKS_MOST = 3,       /* for a commit whose answer was lost */
 };
 
 /* What one commit of the writer added. */
@@ -33,22 +34,20 @@ struct sl_compactor {
     pthread_mutex_t lock;      /* to the next gap */
     pthread_cond_t wake;
     struct feed *first, **last;
-    bool closing, drain;
+    bool closing, drain, missed;
     struct sl_compact_report report;
 
     /* the thread's own: */
     struct sl_append *table;
-    struct sl_pool_rules rules;
-    struct sl_pool *pool;
+    struct sl_coordinator *coordinator;
     struct sl_crew *crew;
     SL_VEC(struct sl_apply_item) ready;
     char user[256];
-    int64_t identifier, snapshot;
-    char mark[64];
+    int64_t identifier;
     bool fresh;                /* no COMPACT was published under this identifier yet */
     bool moved;                /* files came since the last round */
     bool last_round;           /* the round at the end was made */
-    int64_t round_at, aged_at, ready_at; /* monotonic ms */
+    int64_t round_at, aged_at, scanned_at, ready_at; /* monotonic ms; 0 = never */
     struct sl_compact_report counts;
 };
 
@@ -78,6 +77,9 @@ static struct feed *take_feeds(struct sl_compactor *c, bool *closing, bool *drai
     c->last = &c->first;
     *closing = c->closing;
     *drain = c->drain;
+    if (c->missed)
+        sl_coordinator_rescan(c->coordinator);
+    c->missed = false;
     c->report = c->counts;
     pthread_mutex_unlock(&c->lock);
     return all;
@@ -85,83 +87,96 @@ static struct feed *take_feeds(struct sl_compactor *c, bool *closing, bool *drai
 
 /* ---- the thread ---- */
 
-static int take_mark(struct sl_compactor *c, int64_t id, sl_err *err)
-{
-    struct sl_snapshot s = {.arena = SL_ARENA_INIT};
-    struct sl_arena a = SL_ARENA_INIT;
-    const char *mark = NULL;
-    int rc;
-
-    SL_GO(sl_snapshot_get(c->table, id, &s, err));
-    SL_GO(sl_compact_mark(&a, &s, &mark, err));
-    snprintf(c->mark, sizeof c->mark, "%s", mark);
-    c->snapshot = id;
-done:
-    sl_arena_release(&a);
-    sl_snapshot_release(&s);
-    return rc;
-}
-
 static int take_feed(struct sl_compactor *c, const struct feed *f, sl_err *err)
 {
-    SL_TRY(take_mark(c, f->snapshot, err));
     snprintf(c->user, sizeof c->user, "%s", f->user);
     c->identifier = f->identifier;
     c->fresh = true;
-    c->counts.seen = f->snapshot;
-    for (size_t i = 0; i < f->n; i++)
-        SL_TRY(sl_pool_add(c->pool, &f->v[i], NULL, err));
-    c->moved = c->moved || f->n > 0;
-    return SL_OK;
+    c->moved = true;
+    return sl_coordinator_feed(c->coordinator, f->snapshot, f->v, f->n, err);
 }
 
-/* Follow changes of the schema; only while nobody works with the table. */
-static int refresh(struct sl_compactor *c, bool *ok, sl_err *err)
+static bool is_idle(const struct sl_compactor *c)
+{
+    return sl_crew_busy(c->crew) == 0 && c->ready.n == 0;
+}
+
+/* The table opened anew when its schema has changed. */
+static int refresh(struct sl_compactor *c, sl_err *err)
 {
     struct sl_append *t = NULL;
-    int64_t newest = 0;
 
-    *ok = true;
-    SL_TRY(sl_append_newest_schema_id(c->table, &newest, err));
-    if (newest == c->table->schema->id)
-        return SL_OK;
-    *ok = sl_crew_busy(c->crew) == 0 && c->ready.n == 0;
-    if (!*ok)
-        return SL_OK;
     SL_TRY(sl_env_table(c->env, sl_str_c(c->name), &t, err));
+    int rc = sl_coordinator_table(c->coordinator, t, err);
+    if (rc != SL_OK) {
+        sl_append_close(t);
+        return rc;
+    }
     sl_append_close(c->table);
     c->table = t;
     return SL_OK;
 }
 
-static int give_task(void *user, const struct sl_pool_file *const *files, size_t n, sl_err *err)
+/* Everything that a round needs to know. *READY false: that takes a scan or a new look at the table, which would find the files of
+ * tasks under way again; so these are finished first. */
+static int look(struct sl_compactor *c, bool closing, bool *ready, sl_err *err)
 {
-    struct sl_compactor *c = user;
-    struct sl_compact_task task;
+    int64_t newest = 0, now = now_millis();
 
-    SL_TRY(sl_compact_task_make(c->table, c->snapshot, c->mark, c->rules.target_bytes, files, n, &task, err));
-    c->counts.tasks_planned++;
-    return sl_crew_give(c->crew, c->table, &task, err);
+    *ready = false;
+    SL_TRY(sl_append_newest_schema_id(c->table, &newest, err));
+    bool changed = newest != c->table->schema->id;
+    if ((changed || sl_coordinator_must_scan(c->coordinator)) && !is_idle(c))
+        return SL_OK;
+    if (changed)
+        SL_TRY(refresh(c, err));
+    if (sl_coordinator_must_scan(c->coordinator)) {
+        if (c->scanned_at && !closing && now - c->scanned_at < AGE_MILLIS)
+            return SL_OK;
+        c->scanned_at = now;
+        SL_TRY(sl_coordinator_scan(c->coordinator, &c->counts, err));
+    }
+    *ready = true;
+    return SL_OK;
+}
+
+static int give_all(struct sl_compactor *c, struct sl_task_list *tasks, sl_err *err)
+{
+    for (size_t i = 0; i < tasks->n; i++) {
+        SL_TRY(sl_crew_give(c->crew, c->table, &tasks->v[i], err));
+        c->counts.tasks_planned++;
+    }
+    return SL_OK;
 }
 
 static int plan(struct sl_compactor *c, bool closing, sl_err *err)
 {
+    struct sl_task_list tasks = {NULL, 0, 0};
     int64_t now = now_millis();
-    bool age = !closing && now - c->aged_at >= AGE_MILLIS, ok;
-    bool due = closing ? !c->last_round : age || (c->moved && now - c->round_at >= ROUND_MILLIS);
+    bool age = !closing && now - c->aged_at >= AGE_MILLIS, ready = false;
+    bool due = closing ? !c->last_round : age || c->round_at == 0 || (c->moved && now - c->round_at >= ROUND_MILLIS);
+    int rc = SL_OK;
 
-    if (!due || c->snapshot == 0)
+    if (!due)
+        return SL_OK;
+    if (closing && !is_idle(c))
         return SL_OK;
     c->last_round = closing;
-    SL_TRY(refresh(c, &ok, err));
-    if (!ok)
-        return SL_OK;
     c->round_at = now;
+    SL_GO(look(c, closing, &ready, err));
+    if (!ready)
+        goto done;
     if (age)
         c->aged_at = now;
     c->moved = false;
     c->counts.rounds++;
-    return sl_pool_round(c->pool, age, give_task, c, err);
+    SL_GO(sl_coordinator_round(c->coordinator, age, &tasks, err));
+    SL_GO(give_all(c, &tasks, err));
+done:
+    if (rc != SL_OK) /* files may have left the pool without a task */
+        sl_coordinator_rescan(c->coordinator);
+    sl_task_list_release(&tasks);
+    return rc;
 }
 
 static void release_ready(struct sl_compactor *c, bool discard)
@@ -197,21 +212,58 @@ static int collect(struct sl_compactor *c, sl_err *err)
     return SL_OK;
 }
 
+/* An answer that was lost is looked up: what is committed must not be done again, and nothing of it removed. */
+static int publish(struct sl_compactor *c, struct sl_apply_opts *opts, sl_err *err)
+{
+    int rc = sl_compact_apply_results(c->table, c->ready.v, c->ready.n, opts, &c->counts, err);
+
+    for (int looks = 0; rc != SL_OK && (err->flags & SL_ERR_UNKNOWN_OUTCOME) && looks < LOOKS_MOST; looks++) {
+        opts->look_first = true;
+        rc = sl_compact_apply_results(c->table, c->ready.v, c->ready.n, opts, &c->counts, err);
+    }
+    return rc;
+}
+
+/* What was made is a file like any other, perhaps still a small one; what was dropped leaves inputs to be found again. */
+static int look_at_states(struct sl_compactor *c, sl_err *err)
+{
+    for (size_t i = 0; i < c->ready.n; i++) {
+        const struct sl_apply_item *item = &c->ready.v[i];
+        const struct sl_compact_result *r = item->result;
+
+        if (item->state == SL_APPLY_DONE)
+            SL_TRY(sl_coordinator_feed(c->coordinator, c->counts.snapshot, r->outputs, r->noutputs, err));
+        else if (item->state == SL_APPLY_AGAIN || r->error == SL_ECONFLICT || r->error == SL_ENOTFOUND)
+            sl_coordinator_rescan(c->coordinator);
+        else if (item->state == SL_APPLY_FAILED && r->error != SL_ECANCELLED)
+            sl_log(SL_LOG_WARN, "compact", "beside the load: a task over %zu files failed: %s", r->task.ninputs,
+                   r->error_text ? r->error_text : "an output is missing");
+    }
+    return SL_OK;
+}
+
 /* The first COMPACT after an APPEND goes by the APPEND's identifier; further ones would look like the same commit, so they wait for the
  * next APPEND or, if none comes, go by their tasks. */
 static int commit(struct sl_compactor *c, bool closing, sl_err *err)
 {
     struct sl_apply_opts opts = {0};
 
-    if (c->ready.n == 0 || (!c->fresh && !closing && now_millis() - c->ready_at < AGE_MILLIS))
+    if (c->ready.n == 0)
+        return SL_OK;
+    if (closing ? sl_crew_busy(c->crew) > 0 : !c->fresh && now_millis() - c->ready_at < AGE_MILLIS)
         return SL_OK;
     if (c->fresh) {
         opts.user = c->user;
         opts.identifier = c->identifier;
     }
     c->fresh = false;
-    int rc = sl_compact_apply_results(c->table, c->ready.v, c->ready.n, &opts, &c->counts, err);
-    release_ready(c, rc != SL_OK && !(err->flags & SL_ERR_UNKNOWN_OUTCOME));
+    int rc = publish(c, &opts, err);
+    bool discard = rc != SL_OK && !(err->flags & SL_ERR_UNKNOWN_OUTCOME);
+    if (rc == SL_OK)
+        rc = look_at_states(c, err);
+    if (rc != SL_OK)
+        sl_coordinator_rescan(c->coordinator);
+    release_ready(c, discard);
     return rc;
 }
 
@@ -231,19 +283,22 @@ static int step(struct sl_compactor *c, struct feed *feeds, bool closing, bool d
     if (!closing || drain)
         SL_TRY(plan(c, closing, err));
     SL_TRY(collect(c, err));
-    SL_TRY(commit(c, closing && sl_crew_busy(c->crew) == 0, err));
-    c->counts.files_waiting = sl_pool_count(c->pool);
+    SL_TRY(commit(c, closing, err));
+    c->counts.seen = sl_coordinator_seen(c->coordinator);
+    c->counts.files_waiting = sl_pool_count(sl_coordinator_pool(c->coordinator));
     return SL_OK;
 }
 
 /* Nothing of this may stop the writer: what went wrong is told once, and the files stay as they are. */
 static void trouble(struct sl_compactor *c, const sl_err *err)
 {
+    bool first = !c->counts.failure[0];
+
     c->counts.tasks_failed++;
-    if (!c->counts.failure[0])
+    if (first)
         snprintf(c->counts.failure, sizeof c->counts.failure, "%.250s", err->text);
     if (!sl_cancelled())
-        sl_log(SL_LOG_WARN, "compact", "%s", err->text);
+        sl_log(first ? SL_LOG_WARN : SL_LOG_DEBUG, "compact", "beside the load: %s", err->text);
 }
 
 static void *run_compactor(void *arg)
@@ -251,7 +306,7 @@ static void *run_compactor(void *arg)
     struct sl_compactor *c = arg;
     bool closing = false, drain = true;
 
-    while (!closing || (drain && !sl_cancelled() && (sl_crew_busy(c->crew) > 0 || c->ready.n > 0))) {
+    while (!closing || (drain && !sl_cancelled() && !(c->last_round && is_idle(c)))) {
         sl_err err = SL_ERR_INIT;
         struct feed *feeds = take_feeds(c, &closing, &drain);
 
@@ -279,7 +334,7 @@ static void *run_compactor(void *arg)
 static void compactor_free(struct sl_compactor *c)
 {
     sl_crew_free(c->crew);
-    sl_pool_free(c->pool);
+    sl_coordinator_free(c->coordinator);
     sl_append_close(c->table);
     sl_free(c->ready.v);
     sl_free(c->name);
@@ -296,10 +351,11 @@ static void compactor_free(struct sl_compactor *c)
 
 static int start(struct sl_compactor *c, uint32_t workers, sl_err *err)
 {
+    const struct sl_coordinator_opts opts = {0};
+
     SL_TRY(sl_env_table(c->env, sl_str_c(c->name), &c->table, err));
     SL_TRY(sl_append_check(c->table, SL_WRITE, err));
-    SL_TRY(sl_pool_rules_of(c->table->schema, &c->rules, err));
-    SL_TRY(sl_pool_new(&c->rules, &c->pool, err));
+    SL_TRY(sl_coordinator_new(c->table, &opts, &c->coordinator, err));
     SL_TRY(sl_crew_start(c->env, workers, &c->crew, err));
     int e = pthread_create(&c->thread, NULL, run_compactor, c);
     return e == 0 ? SL_OK : sl_err_sys(err, e, "cannot start a thread");
@@ -331,30 +387,39 @@ int sl_compactor_open(struct sl_env *env, sl_str table, uint32_t workers, struct
     return SL_OK;
 }
 
-int sl_compactor_feed(struct sl_compactor *c, const char *user, int64_t identifier, int64_t snapshot_id,
-                      const struct sl_manifest_entry *adds, size_t n, sl_err *err)
+/* NULL: out of memory. */
+static struct feed *copy_feed(const char *user, int64_t identifier, int64_t snapshot_id, const struct sl_manifest_entry *adds, size_t n)
 {
     struct feed *f = sl_calloc(1, sizeof *f);
 
     if (!f)
-        return sl_err_nomem(err);
+        return NULL;
     f->user = sl_arena_strdup(&f->arena, sl_str_c(user));
     f->identifier = identifier;
     f->snapshot = snapshot_id;
-    f->v = sl_arena_array(&f->arena, n ? n : 1, sizeof *f->v);
+    f->v = sl_arena_array(&f->arena, n + 1, sizeof *f->v);
     bool ok = f->user && f->v;
     for (; ok && f->n < n; f->n++)
         ok = sl_entry_copy(&f->arena, &adds[f->n], &f->v[f->n]);
-    if (!ok) {
-        feed_free(f);
-        return sl_err_nomem(err);
-    }
+    if (ok)
+        return f;
+    feed_free(f);
+    return NULL;
+}
+
+void sl_compactor_feed(struct sl_compactor *c, const char *user, int64_t identifier, int64_t snapshot_id,
+                       const struct sl_manifest_entry *adds, size_t n)
+{
+    struct feed *f = copy_feed(user, identifier, snapshot_id, adds, adds ? n : 0);
+
     pthread_mutex_lock(&c->lock);
-    *c->last = f;
-    c->last = &f->next;
+    c->missed = c->missed || !f || !adds;
+    if (f) {
+        *c->last = f;
+        c->last = &f->next;
+    }
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
-    return SL_OK;
 }
 
 void sl_compactor_report(struct sl_compactor *c, struct sl_compact_report *out)

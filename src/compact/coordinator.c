@@ -14,6 +14,7 @@ struct sl_coordinator {
     struct sl_part_filter *filter;
     struct sl_pool *pool;
     int64_t seen;            /* 0: nothing yet */
+    int64_t scanned;         /* the snapshot read in full last */
     char mark[64];           /* of that snapshot */
     char index_manifest[256]; /* of that snapshot, "" if none */
     bool rescan;
@@ -86,6 +87,11 @@ int sl_coordinator_table(struct sl_coordinator *c, struct sl_append *t, sl_err *
 void sl_coordinator_rescan(struct sl_coordinator *c)
 {
     c->rescan = true;
+}
+
+bool sl_coordinator_must_scan(const struct sl_coordinator *c)
+{
+    return c->rescan;
 }
 
 int64_t sl_coordinator_seen(const struct sl_coordinator *c)
@@ -175,6 +181,7 @@ static int scan_all(struct sl_coordinator *c, const struct sl_snapshot *s, struc
     c->rescan = false;
     SL_GO(pool_live(c, &live, places, err));
     SL_GO(remember(c, s, err));
+    c->scanned = s->id;
     report->full_scans++;
     report->files_live = live.files_total;
     sl_metric_set(SL_M_LIVE_FILES, (int64_t)live.files_total);
@@ -257,7 +264,9 @@ static int scan_latest(struct sl_coordinator *c, struct sl_compact_report *repor
     int rc = sl_snapshot_latest(c->table, &s, err);
 
     if (rc == SL_ENOTFOUND) {
-        c->seen = 0;
+        sl_err_clear(err);
+        c->seen = c->scanned = 0;
+        c->rescan = false;
         rc = new_pool(c, err);
     } else if (rc == SL_OK) {
         rc = scan_all(c, &s, report, err);
@@ -283,6 +292,56 @@ int sl_coordinator_scan(struct sl_coordinator *c, struct sl_compact_report *repo
     report->seen = c->seen;
     report->files_waiting = sl_pool_count(c->pool);
     return SL_OK;
+}
+
+/* ---- fed ---- */
+
+/* An id that is not new: the last scan saw it, or the table was rolled back below what was seen. */
+static int feed_old(struct sl_coordinator *c, sl_err *err)
+{
+    bool there = false;
+
+    SL_TRY(seen_is_there(c, &there, err));
+    c->rescan = c->rescan || !there;
+    return SL_OK;
+}
+
+static int feed_files(struct sl_coordinator *c, const struct sl_manifest_entry *adds, size_t n, sl_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (sl_pool_count(c->pool) >= c->rules.scan_files) {
+            c->rescan = true; /* as a scan does */
+            return SL_OK;
+        }
+        if (sl_part_filter_match(c->filter, adds[i].partition))
+            SL_TRY(sl_pool_add(c->pool, &adds[i], NULL, err));
+    }
+    return SL_OK;
+}
+
+int sl_coordinator_feed(struct sl_coordinator *c, int64_t id, const struct sl_manifest_entry *adds, size_t n, sl_err *err)
+{
+    struct sl_snapshot s = {.arena = SL_ARENA_INIT};
+    int rc;
+
+    if (c->rescan)
+        return SL_OK; /* that scan will find them */
+    if (id <= c->scanned)
+        return feed_old(c, err);
+    rc = sl_snapshot_get(c->table, id, &s, err);
+    if (rc == SL_ENOTFOUND) {
+        sl_err_clear(err);
+        c->rescan = true;
+        return SL_OK;
+    }
+    if (rc == SL_OK)
+        rc = feed_files(c, adds, n, err);
+    if (rc == SL_OK && id > c->seen)
+        rc = remember(c, &s, err);
+    if (rc != SL_OK)
+        c->rescan = true; /* some may be missing */
+    sl_snapshot_release(&s);
+    return rc;
 }
 
 /* ---- tasks ---- */
@@ -368,11 +427,11 @@ static int add_task(void *user, const struct sl_pool_file *const *files, size_t 
     return rc;
 }
 
-int sl_coordinator_round(struct sl_coordinator *c, struct sl_task_list *out, sl_err *err)
+int sl_coordinator_round(struct sl_coordinator *c, bool ageing, struct sl_task_list *out, sl_err *err)
 {
     struct round_user r = {c, out};
 
-    return sl_pool_round(c->pool, c->opts.streaming, add_task, &r, err);
+    return sl_pool_round(c->pool, ageing, add_task, &r, err);
 }
 
 void sl_task_list_release(struct sl_task_list *l)

@@ -1,8 +1,9 @@
 /*
  * coordinator.h - follows a table's snapshots and says which files should become one: the one that plans.
  *
- * It reads the latest snapshot in full once, and from then on only what each new snapshot changed; in full again when the one it saw last
- * has expired or its id was used again (a rollback), or when deletion vectors changed. One thread at a time.
+ * It reads the latest snapshot in full once, and from then on only what each new snapshot changed, or what a writer in the same process
+ * feeds it; in full again when the one it saw last has expired or its id was used again (a rollback), or when deletion vectors changed.
+ * One thread at a time.
  */
 #ifndef SL_COMPACT_COORDINATOR_H
 #define SL_COMPACT_COORDINATOR_H
@@ -21,7 +22,6 @@ void sl_part_filter_free(struct sl_part_filter *f);
 /* ---- the coordinator ---- */
 struct sl_coordinator_opts {
     bool full;      /* as sl_compact_options */
-    bool streaming; /* partitions age */
     const sl_str *partition;
     size_t npartition;
 };
@@ -35,15 +35,20 @@ int sl_coordinator_table(struct sl_coordinator *c, struct sl_append *t, sl_err *
 /* Bring the pool up to the latest snapshot. Counts in REPORT: seen, files_live, full_scans, files_waiting. */
 int sl_coordinator_scan(struct sl_coordinator *c, struct sl_compact_report *report, sl_err *err) SL_WUR;
 void sl_coordinator_rescan(struct sl_coordinator *c); /* the next scan reads everything */
+bool sl_coordinator_must_scan(const struct sl_coordinator *c);
+
+/* For one that is fed and does not follow: snapshot ID, just published, added these files; no manifest is read. What the last scan has
+ * seen is left out; when the snapshot has expired already, the next scan reads everything. */
+int sl_coordinator_feed(struct sl_coordinator *c, int64_t id, const struct sl_manifest_entry *adds, size_t n, sl_err *err) SL_WUR;
 int64_t sl_coordinator_seen(const struct sl_coordinator *c);
 struct sl_pool *sl_coordinator_pool(struct sl_coordinator *c);
 
-/* One round: the tasks that are due, appended to OUT; their files leave the pool. */
+/* One round: the tasks that are due, appended to OUT; their files leave the pool. AGEING as sl_pool_round. */
 struct sl_task_list {
     struct sl_compact_task *v; /* owned */
     size_t n, cap;
 };
-int sl_coordinator_round(struct sl_coordinator *c, struct sl_task_list *out, sl_err *err) SL_WUR;
+int sl_coordinator_round(struct sl_coordinator *c, bool ageing, struct sl_task_list *out, sl_err *err) SL_WUR;
 void sl_task_list_release(struct sl_task_list *l);
 
 /* A task from entries of table T as of SNAPSHOT; everything is copied. */

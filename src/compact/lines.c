@@ -40,7 +40,7 @@ int sl_compact_plan(struct sl_env *env, sl_str table, const struct sl_compact_op
     SL_GO(sl_append_check(t, SL_WRITE, err));
     SL_GO(sl_coordinator_new(t, &opts, &c, err));
     SL_GO(sl_coordinator_scan(c, &own, err));
-    SL_GO(sl_coordinator_round(c, &tasks, err));
+    SL_GO(sl_coordinator_round(c, false, &tasks, err));
     own.rounds = 1;
     own.tasks_planned = tasks.n;
     own.files_waiting = sl_pool_count(sl_coordinator_pool(c));

@@ -239,7 +239,6 @@ static int begin(struct run *r, sl_err *err)
 {
     const struct sl_coordinator_opts opts = {
         .full = r->opts->full,
-        .streaming = r->opts->watch,
         .partition = r->opts->partition,
         .npartition = r->opts->npartition,
     };
@@ -266,7 +265,7 @@ static int run_once(struct run *r, sl_err *err)
 
     tell(r, "reading the table");
     SL_GO(sl_coordinator_scan(r->coordinator, r->report, err));
-    SL_GO(sl_coordinator_round(r->coordinator, &tasks, err));
+    SL_GO(sl_coordinator_round(r->coordinator, r->opts->watch, &tasks, err));
     r->report->rounds++;
     r->report->files_waiting = sl_pool_count(sl_coordinator_pool(r->coordinator));
     if (tasks.n > 0)
@@ -322,7 +321,7 @@ static int watch_round(struct run *r, sl_err *err)
     }
     uint64_t failed = r->report->tasks_failed;
     SL_GO(sl_coordinator_scan(r->coordinator, r->report, err));
-    SL_GO(sl_coordinator_round(r->coordinator, &tasks, err));
+    SL_GO(sl_coordinator_round(r->coordinator, r->opts->watch, &tasks, err));
     r->report->rounds++;
     r->report->files_waiting = sl_pool_count(sl_coordinator_pool(r->coordinator));
     if (tasks.n > 0) {

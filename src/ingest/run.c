@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ingest/beside.h"
+#include "compact/compactor.h"
 #include "ingest/run_priv.h"
 
 #define DEFAULT_OP_FIELD "_row_kind"
@@ -65,7 +65,7 @@ static void give_back_memory(void *user)
 {
     struct sl_run *r = user;
 
-    if (atomic_load(&r->at_work) == 0 && !r->beside)
+    if (atomic_load(&r->at_work) == 0 && !r->compactor)
         sl_env_trim(r->env);
 }
 
@@ -165,6 +165,8 @@ int sl_run_commit(struct sl_run *r, struct sl_new_files *files, sl_str members, 
     r->look_first = false;
     r->identifier++;
     r->bad_rows_committed = bad;
+    if (r->compactor && done.snapshot_id) /* a commit found there may have been made of other files */
+        sl_compactor_feed(r->compactor, r->user, request.identifier, done.snapshot_id, done.already ? NULL : files->v, files->n);
     SL_GO(note_commit(r, files, &done, err));
     if (identity) {
         sl_free(r->report->position);
@@ -379,9 +381,9 @@ static int run(struct sl_run *r, sl_err *err)
     SL_TRY(choose_columns(r, err));
     SL_TRY(take_identity(r, err));
     if (wants_compaction(r))
-        SL_TRY(sl_beside_start(r->env, r->o.table, &r->commits, &r->beside, err));
+        SL_TRY(sl_compactor_open(r->env, r->o.table, 1, &r->compactor, err));
     rc = load(r, err);
-    sl_beside_stop(r->beside, rc == SL_OK && !sl_run_stopping(r));
+    sl_compactor_close(r->compactor, rc == SL_OK && !sl_run_stopping(r), NULL);
     return rc;
 }
 

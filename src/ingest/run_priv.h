@@ -23,7 +23,7 @@ struct sl_run {
     size_t nfields;
     struct sl_column columns;         /* of them, for headers */
     sl_str op_field;
-    struct sl_beside *beside;         /* owned; NULL: no compaction */
+    struct sl_compactor *compactor;   /* owned; NULL: no compaction */
     char *identity;                   /* owned; NULL: none */
     char *user;                       /* owned: of the commits */
     struct sl_lock *lock;             /* owned: on the identity */

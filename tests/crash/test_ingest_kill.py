@@ -62,6 +62,29 @@ class Kill(sluice.Case):
         self.load_until_done(os.path.join(self.dir, "in"), "--identity", "k")
         self.check(ROWS)
 
+    def test_compacting(self):
+        path = self.write("x.ndjson", 0, ROWS)
+        self.load_until_done(path, "--identity", "k", "--compact")
+        self.check(ROWS)
+        self.ok("verify", "-w", self.warehouse, "t")
+        names = self.rows("SELECT commit_user AS u, commit_identifier AS n, commit_kind AS k, count(*) AS c FROM t$snapshots GROUP BY ALL")
+        self.assertEqual([s for s in names if s["c"] > 1], [], f"seed {sluice.SEED}")
+        self.assertLess(self.rows("SELECT count(*) AS n FROM t$files")[0]["n"], 5)
+
+    def test_killed_around_the_compaction(self):
+        """The process ends at each step between an APPEND and the COMPACT of the same identifier."""
+        path = self.write("x.ndjson", 0, 3000)
+        points = ("compact.worked", "compact.apply", "ingest-committed:6", "commit.after_manifest:7", "commit.before_publish:7",
+                  "commit.after_publish:7", "commit.after_hint:7")
+        for i, point in enumerate(points):
+            args = ["ingest", "-w", self.warehouse, "-q", "t", path, "--identity", f"k{i}", "--commit-rows", "500", "--compact"]
+            r = sluice.run(*args, env={"SLUICE_FAILPOINT": f"{point}=exit"})
+            self.assertNotEqual(r.status, 0, point)
+            self.ok(*args)
+            found = self.rows("SELECT count(*) AS n, count(DISTINCT a) AS d FROM t")[0]
+            self.assertEqual(found, {"n": 3000 * (i + 1), "d": 3000}, point)
+            self.ok("verify", "-w", self.warehouse, "t")
+
     def test_killed_around_the_commit(self):
         path = self.write("x.ndjson", 0, 3000)
         for where in ("ingest-commit", "ingest-committed"):

@@ -224,6 +224,41 @@ class Commits(IngestCase):
         self.ingest("u", "--commit-rows", "100", self.path("x.ndjson"))
         self.assertLess(self.rows("SELECT count(*) AS n FROM u$files")[0]["n"], 60)
 
+    def snapshots(self, table="t"):
+        return self.rows(f"SELECT snapshot_id AS id, commit_user AS user, commit_identifier AS n, commit_kind AS kind FROM {table}$snapshots "
+                         "ORDER BY 1")
+
+    def test_compaction_goes_by_the_identifier(self):
+        """APPEND then COMPACT under one user and one identifier."""
+        self.table()
+        self.ingest("t", "--commit-rows", "100", "--compact", "--identity", "one", self.write("x.ndjson", text(0, 1000)))
+        found = self.snapshots()
+        appends = [s for s in found if s["kind"] == "APPEND"]
+        self.assertEqual([s["n"] for s in appends], list(range(1, 11)))
+        last = [s for s in found if s["kind"] == "COMPACT"][-1]
+        self.assertEqual((last["user"], last["n"]), (appends[-1]["user"], 10))
+        self.assertEqual(last["id"], found[-1]["id"])
+        self.assertEqual(self.rows("SELECT count(*) AS n FROM t$files")[0]["n"], 1)
+        self.check(1000)
+        # Started again: what is in is found by the APPEND, and new identifiers go on behind it.
+        with open(self.path("x.ndjson"), "a", encoding="utf-8") as f:
+            f.write(text(1000, 1500))
+        self.ingest("t", "--commit-rows", "100", "--compact", "--identity", "one", self.path("x.ndjson"))
+        self.assertEqual([s["n"] for s in self.snapshots() if s["kind"] == "APPEND"], list(range(1, 16)))
+        self.check(1500)
+        self.ingest("t", "--identity", "one", "--from", "end", self.path("x.ndjson"))
+        self.check(1500)
+
+    def test_compaction_finds_what_was_there(self):
+        """One scan at the start; the option of the table counts as --compact does."""
+        self.table()
+        self.ingest("t", "--commit-rows", "100", self.write("x.ndjson", text(0, 900)))
+        self.sql("ALTER TABLE t SET ('write-only' = 'false')")
+        self.ingest("t", self.write("y.ndjson", text(900, 1000)))
+        self.assertLessEqual(self.rows("SELECT count(*) AS n FROM t$files")[0]["n"], 2)
+        self.check(1000)
+        self.ok("verify", "-w", self.warehouse, "t")
+
     def test_metrics(self):
         self.table()
         read, write = os.pipe()

@@ -69,7 +69,7 @@ static int64_t add(struct fixture *f, int from, int to, struct sl_compactor *fee
     const struct sl_commit_request req = {.user = "writer", .identifier = from + 1, .kind = "APPEND", .adds = files.v, .nadds = files.n};
     assert_ok(sl_commit_publish(f->t, &req, &done, &err), err);
     if (feed)
-        assert_ok(sl_compactor_feed(feed, "writer", from + 1, done.snapshot_id, files.v, files.n, &err), err);
+        sl_compactor_feed(feed, "writer", from + 1, done.snapshot_id, files.v, files.n);
     sl_new_files_release(&files);
     return done.snapshot_id;
 }
@@ -199,7 +199,7 @@ static struct sl_task_list plan_tasks(struct fixture *f, bool full)
 
     assert_ok(sl_coordinator_new(f->t, &opts, &c, &err), err);
     assert_ok(sl_coordinator_scan(c, &report, &err), err);
-    assert_ok(sl_coordinator_round(c, &tasks, &err), err);
+    assert_ok(sl_coordinator_round(c, false, &tasks, &err), err);
     sl_coordinator_free(c);
     return tasks;
 }
@@ -298,6 +298,91 @@ static void test_beside_a_writer(void **state)
     assert_true(compacts > 0);
 }
 
+/* What lay there before is found at the start; what others add meanwhile is not looked for. */
+static void test_found_at_the_start(void **state)
+{
+    struct fixture *f = *state;
+    struct sl_compactor *c = NULL;
+    struct sl_compact_report report;
+    sl_err err = SL_ERR_INIT;
+
+    for (int i = 0; i < 6; i++)
+        add(f, i * 10, i * 10 + 10, NULL);
+    assert_ok(sl_compactor_open(f->env, SL_LIT("t"), 1, &c, &err), err);
+    for (int i = 0; live_files(f) > 1 && i < 300; i++)
+        sl_sleep_millis(100);
+    assert_int_equal(live_files(f), 1);
+    for (int i = 6; i < 10; i++)
+        add(f, i * 10, i * 10 + 10, c);
+    sl_compactor_close(c, true, &report);
+    assert_int_equal(report.full_scans, 1);
+    /* Four new ones, and the one that came of the first six. */
+    assert_int_equal(live_files(f), 1);
+    assert_int_equal(one_number(f, "count(DISTINCT id)"), 100);
+}
+
+/* The snapshot fed has expired before it was looked at: the latest is read in full. */
+static void test_fed_too_late(void **state)
+{
+    struct fixture *f = *state;
+    const struct sl_coordinator_opts opts = {0};
+    struct sl_compact_report report = {0};
+    struct sl_coordinator *c = NULL;
+    struct sl_buf path = SL_BUF_INIT;
+    sl_err err = SL_ERR_INIT;
+
+    add(f, 0, 10, NULL);
+    assert_ok(sl_coordinator_new(f->t, &opts, &c, &err), err);
+    assert_ok(sl_coordinator_scan(c, &report, &err), err);
+    assert_false(sl_coordinator_must_scan(c));
+    int64_t id = add(f, 10, 20, NULL);
+    add(f, 20, 30, NULL);
+    sl_snapshot_file(f->t, id, &path);
+    assert_ok(sl_store_remove(f->t->store, sl_buf_view(&path), &err), err);
+    assert_ok(sl_coordinator_feed(c, id, NULL, 0, &err), err);
+    assert_true(sl_coordinator_must_scan(c));
+    assert_ok(sl_coordinator_scan(c, &report, &err), err);
+    assert_int_equal(sl_pool_count(sl_coordinator_pool(c)), 3);
+    /* What that scan has seen is not taken twice; a later one is taken as it is fed. */
+    assert_ok(sl_coordinator_feed(c, id + 1, NULL, 0, &err), err);
+    assert_false(sl_coordinator_must_scan(c));
+    sl_coordinator_free(c);
+    sl_buf_release(&path);
+}
+
+/* One identifier names an APPEND and a COMPACT: each is found by its kind, and the next identifier is a new one. */
+static void test_one_identifier_two_kinds(void **state)
+{
+    struct fixture *f = *state;
+    struct sl_compact_result result;
+    struct sl_compact_report report = {0};
+    const struct sl_apply_opts opts = {.user = "writer", .identifier = 31, .look_first = true};
+    sl_err err = SL_ERR_INIT;
+    int64_t id = 0, last = 0;
+    bool found;
+
+    for (int i = 0; i < 5; i++)
+        add(f, i * 10, i * 10 + 10, NULL);
+    struct sl_task_list tasks = plan_tasks(f, false);
+    sl_compact_task_work(f->t, f->conn, &tasks.v[0], &result);
+    struct sl_apply_item item = {.result = &result};
+    /* 31 is an APPEND; that is no reason to think that this COMPACT was made. */
+    assert_ok(sl_compact_apply_results(f->t, &item, 1, &opts, &report, &err), err);
+    assert_int_equal(item.state, SL_APPLY_DONE);
+    assert_ok(sl_commit_find(f->t, "writer", 31, "APPEND", &id, &err), err);
+    assert_int_equal(id, 4);
+    assert_ok(sl_commit_find(f->t, "writer", 31, "COMPACT", &id, &err), err);
+    assert_int_equal(id, 6);
+    assert_ok(sl_commit_last_identifier(f->t, "writer", &found, &last, &err), err);
+    assert_true(found);
+    assert_int_equal(last, 41);
+    assert_ok(sl_compact_apply_results(f->t, &item, 1, &opts, &report, &err), err);
+    assert_int_equal(item.state, SL_APPLY_KNOWN);
+    assert_int_equal(one_number(f, "count(DISTINCT id)"), 50);
+    sl_compact_result_release(&result);
+    sl_task_list_release(&tasks);
+}
+
 static void test_given_up(void **state)
 {
     struct fixture *f = *state;
@@ -318,6 +403,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_vector_that_came_between, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_apply_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beside_a_writer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_found_at_the_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fed_too_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_identifier_two_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_given_up, set_up, tear_down),
     };
 

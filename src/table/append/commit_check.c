@@ -333,7 +333,6 @@ static int walk_back(struct sl_append *t, bool (*stop)(void *user, const struct 
 struct looking {
     const char *user, *kind;
     int64_t identifier;
-    bool any_identifier;
     int64_t found_id, found_identifier;
 };
 
@@ -341,17 +340,29 @@ static bool is_it(void *user, const struct sl_snapshot *s)
 {
     struct looking *l = user;
 
-    if (strcmp(s->commit_user, l->user) != 0 || (!l->any_identifier && s->commit_identifier != l->identifier) ||
+    if (strcmp(s->commit_user, l->user) != 0 || s->commit_identifier != l->identifier ||
         (l->kind && strcmp(s->commit_kind, l->kind) != 0))
         return false;
     l->found_id = s->id;
-    l->found_identifier = s->commit_identifier;
     return true;
+}
+
+/* A writer's own compaction goes by the identifier of an APPEND, and may come after the next one. */
+static bool is_last_written(void *user, const struct sl_snapshot *s)
+{
+    struct looking *l = user;
+
+    if (strcmp(s->commit_user, l->user) != 0)
+        return false;
+    if (!l->found_id || s->commit_identifier > l->found_identifier)
+        l->found_identifier = s->commit_identifier;
+    l->found_id = s->id;
+    return strcmp(s->commit_kind, "COMPACT") != 0;
 }
 
 int sl_commit_find(struct sl_append *t, const char *user, int64_t identifier, const char *kind, int64_t *id, sl_err *err)
 {
-    struct looking l = {user, kind, identifier, false, 0, 0};
+    struct looking l = {user, kind, identifier, 0, 0};
     int rc = walk_back(t, is_it, &l, err);
 
     *id = l.found_id;
@@ -360,8 +371,8 @@ int sl_commit_find(struct sl_append *t, const char *user, int64_t identifier, co
 
 int sl_commit_last_identifier(struct sl_append *t, const char *user, bool *found, int64_t *identifier, sl_err *err)
 {
-    struct looking l = {user, NULL, 0, true, 0, 0};
-    int rc = walk_back(t, is_it, &l, err);
+    struct looking l = {user, NULL, 0, 0, 0};
+    int rc = walk_back(t, is_last_written, &l, err);
 
     *found = l.found_id != 0;
     *identifier = l.found_identifier;
