@@ -88,4 +88,7 @@ struct sl_parquet_info {
 int sl_parquet_columns(struct sl_conn *c, sl_str path, struct sl_parquet_info *out, sl_err *err) SL_WUR;
 void sl_parquet_info_release(struct sl_parquet_info *i);
 
+/* PATH as a pattern of read_parquet that stands for it alone, appended: '*', '?' and '[' in brackets. False: it is PATH itself. */
+bool sl_parquet_pattern(struct sl_buf *out, sl_str path);
+
 #endif

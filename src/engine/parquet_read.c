@@ -146,3 +146,18 @@ void sl_parquet_info_release(struct sl_parquet_info *i)
     sl_arena_release(&i->arena);
     *i = (struct sl_parquet_info)SL_PARQUET_INFO_INIT;
 }
+
+bool sl_parquet_pattern(struct sl_buf *out, sl_str path)
+{
+    bool special = false;
+
+    for (size_t i = 0; i < path.n; i++) {
+        if (memchr("*?[", path.p[i], 3)) {
+            sl_buf_printf(out, "[%c]", path.p[i]);
+            special = true;
+        } else {
+            sl_buf_ch(out, path.p[i]);
+        }
+    }
+    return special;
+}

@@ -9,6 +9,8 @@
 struct scan {
     struct sl_engine *engine;
     const struct sl_row_source *src;
+    void *self;                 /* of the scan, else of the source */
+    bool opened;
     size_t n;
     size_t column[];            /* of the source */
 };
@@ -18,6 +20,7 @@ struct part {
     const struct sl_row_source *src;
     struct sl_arena arena;
     struct sl_batch batch;
+    void *self;                 /* as the scan's */
     void *local;
     bool opened;
 };
@@ -72,11 +75,32 @@ static void bind_rows(duckdb_bind_info info)
     duckdb_bind_set_bind_data(info, src, NULL);
 }
 
+static void scan_free(void *user)
+{
+    struct scan *s = user;
+
+    if (s->opened && s->src->scan_close)
+        s->src->scan_close(s->src->self, s->self);
+    sl_free(s);
+}
+
+static int scan_begin(struct scan *s, sl_err *err)
+{
+    s->self = s->src->self;
+    if (!s->src->scan_open)
+        return SL_OK;
+    SL_TRY(s->src->scan_open(s->src->self, &s->self, err));
+    s->opened = true;
+    return SL_OK;
+}
+
 static void init(duckdb_init_info info)
 {
     const struct sl_row_source *src = duckdb_init_get_bind_data(info);
     size_t n = duckdb_init_get_column_count(info);
-    struct scan *s = sl_malloc(sizeof *s + n * sizeof s->column[0]);
+    struct scan *s = sl_calloc(1, sizeof *s + n * sizeof s->column[0]);
+    sl_err err = SL_ERR_INIT;
+    char text[300];
 
     if (!s) {
         duckdb_init_set_error(info, "Out of Memory");
@@ -87,7 +111,13 @@ static void init(duckdb_init_info info)
     s->n = n;
     for (size_t i = 0; i < n; i++)
         s->column[i] = duckdb_init_get_column_index(info, i);
-    duckdb_init_set_init_data(info, s, sl_free);
+    if (scan_begin(s, &err) != SL_OK) {
+        sl_engine__stash(s->engine, &err, text, sizeof text);
+        duckdb_init_set_error(info, text);
+        sl_free(s);
+        return;
+    }
+    duckdb_init_set_init_data(info, s, scan_free);
     duckdb_init_set_max_threads(info, src->max_threads ? src->max_threads : 1);
 }
 
@@ -96,7 +126,7 @@ static void part_free(void *user)
     struct part *p = user;
 
     if (p->opened && p->src->local_close)
-        p->src->local_close(p->src->self, p->local);
+        p->src->local_close(p->self, p->local);
     sl_arena_release(&p->arena);
     sl_free(p);
 }
@@ -136,8 +166,9 @@ static int fill(const struct scan *s, struct part *p, duckdb_data_chunk out, sl_
     size_t cap = duckdb_vector_size();
 
     if (!p->opened) {
+        p->self = s->self;
         if (s->src->local_open)
-            SL_TRY(s->src->local_open(s->src->self, &p->local, err));
+            SL_TRY(s->src->local_open(p->self, &p->local, err));
         p->opened = true;
     }
     p->batch.cap = cap;
@@ -145,7 +176,7 @@ static int fill(const struct scan *s, struct part *p, duckdb_data_chunk out, sl_
     for (size_t i = 0; i < s->n; i++)
         if (s->column[i] < p->batch.ncols)
             sl_engine__vector_bind(&p->batch.cols[s->column[i]], duckdb_data_chunk_get_vector(out, i), cap);
-    SL_TRY(s->src->fill(s->src->self, p->local, &p->batch, err));
+    SL_TRY(s->src->fill(p->self, p->local, &p->batch, err));
     if (p->batch.rows > cap)
         return sl_err_set(err, SL_EBUG, "a row source gave %zu rows where %zu fit", p->batch.rows, cap);
     for (size_t i = 0; i < s->n; i++)

@@ -18,6 +18,9 @@ struct sl_row_source {
     size_t nfields;
     uint32_t max_threads;           /* 0 or 1: one thread */
     int64_t rows_hint;              /* about how many rows; -1 unknown */
+    /* Once for each scan, before its threads begin; what it gives stands in SELF's place in the calls below. NULL: all scans share SELF. */
+    int (*scan_open)(void *self, void **scan, sl_err *err);
+    void (*scan_close)(void *self, void *scan);
     /* Once for each thread that takes part, before its first fill; may be NULL. Nothing is opened for a thread that never runs. */
     int (*local_open)(void *self, void **local, sl_err *err);
     void (*local_close)(void *self, void *local);
@@ -25,7 +28,7 @@ struct sl_row_source {
      * May wait for its input; then it must look at sl_cancelled() while it waits. Call it no more after an error. */
     int (*fill)(void *self, void *local, struct sl_batch *out, sl_err *err);
 };
-/* The struct is copied. A query that names the source twice runs two scans at once over the same `self`. */
+/* The struct is copied. A query that names the source twice runs two scans at once. */
 int sl_rows_register(struct sl_engine *e, const struct sl_row_source *src, uint64_t *id, sl_err *err) SL_WUR;
 void sl_rows_unregister(struct sl_engine *e, uint64_t id);
 

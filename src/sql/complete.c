@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sql/source_table.h"
+#include "table/log/log.h"
 
 static const char *const keywords[] = {
     "ALTER",       "AND",        "AS",     "BETWEEN",  "BY",        "CALL",         "CASE",
@@ -40,16 +41,27 @@ static int offer_columns(struct sl_session *s, sl_str text, const struct sl_name
                          struct words *w)
 {
     for (size_t i = 0; i < tables->n; i++) {
+        struct sl_catalog *c = sl_env_catalog(s->env);
+        const sl_str db = sl_str_c(s->db), name = sl_str_c(tables->v[i]);
+        const struct sl_schema *schema = NULL;
         struct sl_append *t = NULL;
+        struct sl_log *log = NULL;
+        enum sl_table_kind kind;
         int rc = SL_OK;
 
-        if (sl_str_find(text, sl_str_c(tables->v[i])) < 0 ||
-            sl_append_open(sl_env_catalog(s->env), sl_str_c(s->db), sl_str_c(tables->v[i]), NULL,
-                           &t, NULL) != SL_OK)
+        if (sl_str_find(text, name) < 0 ||
+            sl_catalog_table_kind(c, db, name, &kind, NULL) != SL_OK)
             continue;
-        for (size_t k = 0; k < t->schema->nfields && rc == SL_OK; k++)
-            rc = offer(w, t->schema->fields[k].name);
+        if (kind == SL_TABLE_LOG) {
+            if (sl_log_open(c, db, name, &log, NULL) == SL_OK)
+                schema = &log->schema->columns;
+        } else if (sl_append_open(c, db, name, NULL, &t, NULL) == SL_OK) {
+            schema = t->schema;
+        }
+        for (size_t k = 0; schema && k < schema->nfields && rc == SL_OK; k++)
+            rc = offer(w, schema->fields[k].name);
         sl_append_close(t);
+        sl_log_close(log);
         SL_TRY(rc);
     }
     return SL_OK;

@@ -214,10 +214,34 @@ static void put_predicate(const struct sl_pred *pred, const struct sl_schema *sc
     sl_buf_release(&text);
 }
 
+static void explain_log(const struct sl_query_table *t, struct sl_buf *out)
+{
+    const struct sl_log_plan *p = t->log_plan;
+    char instant[18];
+
+    sl_hudi_instant_text(p->instant, instant);
+    sl_buf_printf(out, "%s: instant %s, %zu of %zu file slices kept", t->log->label,
+                  p->instant ? instant : "none", p->nslices, p->slices_total);
+    sl_buf_printf(out,
+                  " (%zu of %zu partitions pruned, %zu slices by time), %zu base files of %llu "
+                  "bytes, %zu logs of %llu bytes",
+                  p->partitions_pruned, p->partitions_total, p->pruned_time, p->base_files,
+                  (unsigned long long)p->base_bytes, p->log_files,
+                  (unsigned long long)p->log_bytes);
+    if (t->pred && t->pred->op != SL_PRED_TRUE) {
+        sl_buf_addc(out, "; where ");
+        put_predicate(t->pred, t->schema, out);
+    }
+}
+
 static void explain_table(const struct sl_query_table *t, struct sl_buf *out)
 {
     const struct sl_plan *p = t->plan;
 
+    if (t->log) {
+        explain_log(t, out);
+        return;
+    }
     sl_buf_printf(out, "%s: snapshot %lld, %zu of %zu files kept", t->t->label,
                   (long long)p->snapshot.id, p->nfiles, p->files_total);
     sl_buf_printf(out,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/show_log.h"
 #include "sql/source_table.h"
 #include "table/append/partitions.h"
 
@@ -164,6 +165,11 @@ static void put_create(struct sl_buf *b, const struct sl_schema *s, sl_str name)
             sl_buf_sql_string(b, sl_str_c(f->comment));
         }
     }
+    if (s->nprimary > 0) {
+        sl_buf_addc(b, ",\n  PRIMARY KEY (");
+        put_string_list(b, s->primary_keys, s->nprimary);
+        sl_buf_addc(b, ") NOT ENFORCED");
+    }
     sl_buf_addc(b, "\n)");
     if (s->comment) {
         sl_buf_addc(b, " COMMENT ");
@@ -253,7 +259,7 @@ done:
 
 /* ---- SHOW SNAPSHOTS ---- */
 
-static int show_snapshots(struct sl_exec *r, sl_err *err)
+static int show_snapshots_of(struct sl_exec *r, sl_err *err)
 {
     struct sl_buf text = SL_BUF_INIT;
     struct sl_tokens tokens = {0};
@@ -288,10 +294,23 @@ done:
     return rc;
 }
 
+static int show_snapshots(struct sl_exec *r, sl_err *err)
+{
+    struct sl_log *log;
+
+    SL_TRY(sl_session_log(r->s, &r->st->name, &log, err));
+    if (!log)
+        return show_snapshots_of(r, err);
+    const int rc = sl_show_log_instants(r, log, err);
+    sl_log_close(log);
+    return rc;
+}
+
 static int show_of_table(struct sl_exec *r, sl_err *err)
 {
     struct sl_source_def def = {.schema = {.arena = SL_ARENA_INIT}};
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     const struct sl_schema *schema = NULL;
     const sl_str db = sl_session_db(r->s, &r->st->name);
     bool table = true, source = false;
@@ -305,8 +324,10 @@ static int show_of_table(struct sl_exec *r, sl_err *err)
         SL_GO(sl_source_load(r->s, db, r->st->name.table, &def, err));
         schema = &def.schema;
     } else {
-        SL_GO(sl_session_table(r->s, &r->st->name, &t, err));
-        schema = t->schema;
+        SL_GO(sl_session_log(r->s, &r->st->name, &log, err));
+        if (!log)
+            SL_GO(sl_session_table(r->s, &r->st->name, &t, err));
+        schema = log ? &log->schema->columns : t->schema;
     }
     if (r->st->kind == SL_STMT_DESCRIBE)
         rc = describe_schema(r, schema, err);
@@ -315,9 +336,12 @@ static int show_of_table(struct sl_exec *r, sl_err *err)
     else if (source)
         rc = sl_sql_at(sl_err_set(err, SL_EUNSUPPORTED, "a source table has no partitions"),
                        r->st->name.from, err);
+    else if (log)
+        rc = sl_show_log_partitions(r, log, err);
     else
         rc = show_partitions(r, t, err);
 done:
+    sl_log_close(log);
     sl_append_close(t);
     sl_source_def_release(&def);
     return rc;

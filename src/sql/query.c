@@ -18,6 +18,8 @@ static void free_table(struct sl_query_table *t)
         return;
     sl_plan_free(t->plan);
     sl_append_close(t->t);
+    sl_log_plan_free(t->log_plan);
+    sl_log_close(t->log);
     sl_buf_release(&t->sql);
     sl_free(t->key);
     sl_free(t);
@@ -427,6 +429,11 @@ static int plan_tables(struct sl_query *q, sl_err *err)
     for (size_t i = 0; i < q->tables.n; i++) {
         struct sl_query_table *t = q->tables.v[i];
 
+        if (t->log) {
+            SL_TRY(sl_log_plan_files(t->log_plan, t->pred, err));
+            SL_TRY(sl_log_plan_sql(t->log_plan, q->conn, &t->sql, err));
+            continue;
+        }
         SL_TRY(sl_plan_files(t->t, t->travels ? &t->sel : NULL, t->pred, &t->plan, err));
         SL_TRY(sl_plan_sql(t->plan, q->conn, false, &t->sql, err));
     }
@@ -460,7 +467,8 @@ int sl_query_bind(struct sl_query *q, sl_err *err)
 int sl_query_announce(struct sl_query *q, sl_err *err)
 {
     for (size_t i = 0; i < q->tables.n; i++)
-        SL_TRY(sl_plan_announce(q->tables.v[i]->plan, err));
+        if (q->tables.v[i]->plan)
+            SL_TRY(sl_plan_announce(q->tables.v[i]->plan, err));
     return SL_OK;
 }
 
@@ -468,7 +476,8 @@ int sl_query_error(struct sl_query *q, int code, sl_err *err)
 {
     sl_sql_map_error(&q->text, code, err);
     for (size_t i = 0; i < q->tables.n && code != SL_OK; i++)
-        code = sl_plan_explain_error(q->tables.v[i]->plan, code, err);
+        code = q->tables.v[i]->log ? sl_log_plan_explain_error(q->tables.v[i]->log_plan, code, err)
+                                   : sl_plan_explain_error(q->tables.v[i]->plan, code, err);
     return code;
 }
 

@@ -14,13 +14,16 @@
 #include "sql/session.h"
 #include "sql/tree.h"
 #include "table/append/plan.h"
+#include "table/log/plan.h"
 
 struct sl_source_scan; /* source_table.h */
 struct sl_system_rows;
 
 /* A table that the query reads, as of one snapshot; named any number of times. */
 struct sl_query_table {
-    struct sl_append *t;
+    struct sl_append *t;          /* an append table, or */
+    struct sl_log *log;           /* a log table, */
+    struct sl_log_plan *log_plan; /* which is planned by this */
     char *key; /* owned; what tells it from the others */
     struct sl_selector sel;
     bool travels; /* SEL was said */

@@ -1,7 +1,6 @@
 #include "sql/resolve.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sql/parse.h"
 #include "sql/source_table.h"
@@ -23,10 +22,16 @@ struct sl_row_source sl_empty_source(const struct sl_field *fields, size_t n)
 
 /* ---- time travel ---- */
 
-static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_selector *sel,
-                       const char **branch, sl_err *err)
+struct append_travel {
+    struct sl_selector *sel;
+    const char **branch;
+};
+
+static int hint_option(struct sl_query *q, const struct sl_pair *o, void *user, sl_err *err)
 {
     const sl_str key = o->key.text, value = o->value.text;
+    const struct append_travel *travel = user;
+    struct sl_selector *sel = travel->sel;
     int64_t number;
 
     if (sl_str_eqc(key, "scan.tag-name")) {
@@ -38,18 +43,10 @@ static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_se
     } else if (sl_str_eqc(key, "scan.timestamp-millis") && sl_parse_i64(value, &number)) {
         *sel = (struct sl_selector){.kind = SL_SELECT_TIME, .millis = number};
     } else if (sl_str_eqc(key, "scan.timestamp")) {
-        struct sl_buf b = SL_BUF_INIT;
-
-        sl_buf_addc(&b, "SELECT epoch_ms(CAST(");
-        sl_buf_sql_string(&b, value);
-        sl_buf_addc(&b, " AS TIMESTAMPTZ))");
-        int rc = sl_conn_query_i64(q->conn, sl_buf_view(&b), &number, err);
-        sl_buf_release(&b);
-        if (rc != SL_OK)
-            return sl_sql_at(rc, o->value.from, err);
+        SL_TRY(sl_resolve_time_text(q, o->value.from, value, &number, err));
         *sel = (struct sl_selector){.kind = SL_SELECT_TIME, .millis = number};
     } else if (sl_str_eqc(key, "branch")) {
-        *branch = value.p;
+        *travel->branch = value.p;
     } else if (sl_str_starts(key, "scan.") && !sl_str_eqc(key, "scan.mode")) {
         sl_err_set(err, SL_EUNSUPPORTED, "the option '%s' = '%s' of the hint is not supported",
                    key.p, value.p);
@@ -63,8 +60,10 @@ static int hint_option(struct sl_query *q, const struct sl_pair *o, struct sl_se
     return SL_OK;
 }
 
-static int hint(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel,
-                const char **branch, sl_err *err)
+int sl_resolve_hint(struct sl_query *q, const struct sl_travel *travel,
+                    int (*option)(struct sl_query *q, const struct sl_pair *o, void *user,
+                                  sl_err *err),
+                    void *user, sl_err *err)
 {
     const struct sl_token *t = &q->tokens->v[travel->first];
     struct sl_tokens inner = {0};
@@ -84,7 +83,7 @@ static int hint(struct sl_query *q, const struct sl_travel *travel, struct sl_se
             rc = sl_err_nomem(err);
             goto done;
         }
-        SL_GO(hint_option(q, o, sel, branch, err));
+        SL_GO(option(q, o, user, err));
     }
 done:
     sl_statement_release(&st);
@@ -97,42 +96,73 @@ static bool is_number(const struct sl_query *q, const struct sl_travel *t)
     return t->expr.last == t->expr.first + 1 && q->tokens->v[t->expr.first].kind == SL_TOKEN_NUMBER;
 }
 
-static int travel_to(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel,
-                     const char **branch, sl_err *err)
+int sl_resolve_time_text(struct sl_query *q, size_t at, sl_str text, int64_t *millis, sl_err *err)
 {
+    struct sl_buf b = SL_BUF_INIT;
+
+    sl_buf_addc(&b, "SELECT epoch_ms(CAST(");
+    sl_buf_sql_string(&b, text);
+    sl_buf_addc(&b, " AS TIMESTAMPTZ))");
+    int rc = sl_buf_ok(&b, err);
+    if (rc == SL_OK)
+        rc = sl_conn_query_i64(q->conn, sl_buf_view(&b), millis, err);
+    sl_buf_release(&b);
+    return rc == SL_OK ? rc : sl_sql_at(rc, at, err);
+}
+
+int sl_resolve_time(struct sl_query *q, const struct sl_travel *travel, int64_t *millis, sl_err *err)
+{
+    const char *before =
+        is_number(q, travel) ? "SELECT CAST(1000 * (" : "SELECT CAST(epoch_ms(CAST((";
+    const char *after = is_number(q, travel) ? ") AS VARCHAR)" : ") AS TIMESTAMPTZ)) AS VARCHAR)";
     char *text = NULL;
     int rc = SL_OK;
 
-    if (travel->hint)
-        return hint(q, travel, sel, branch, err);
-    if (travel->timestamp) {
-        const char *before =
-            is_number(q, travel) ? "SELECT CAST(1000 * (" : "SELECT CAST(epoch_ms(CAST((";
-        const char *after =
-            is_number(q, travel) ? ") AS VARCHAR)" : ") AS TIMESTAMPTZ)) AS VARCHAR)";
-
-        SL_TRY(sl_query_value(q->s, q->conn, q->tokens, travel->expr, before, after, &text, err));
-        *sel = (struct sl_selector){.kind = SL_SELECT_TIME};
-        if (!text || !sl_parse_i64(sl_str_c(text), &sel->millis)) {
-            sl_err_set(err, SL_ESQL, "the time of the snapshot is NULL or out of range");
-            rc = sl_sql_at(SL_ESQL, travel->from, err);
-        }
-        sl_free(text);
-        return rc;
+    SL_TRY(sl_query_value(q->s, q->conn, q->tokens, travel->expr, before, after, &text, err));
+    if (!text || !sl_parse_i64(sl_str_c(text), millis)) {
+        sl_err_set(err, SL_ESQL, "the time of the snapshot is NULL or out of range");
+        rc = sl_sql_at(SL_ESQL, travel->from, err);
     }
+    sl_free(text);
+    return rc;
+}
+
+int sl_resolve_version(struct sl_query *q, const struct sl_travel *travel, sl_str *version,
+                       bool *number, sl_err *err)
+{
+    char *text = NULL;
+
     SL_TRY(sl_query_value(q->s, q->conn, q->tokens, travel->expr, "SELECT CAST((", ") AS VARCHAR)",
                           &text, err));
-    const sl_str version = sl_arena_str(&q->arena, sl_str_c(text));
+    *number = is_number(q, travel);
+    *version = sl_arena_str(&q->arena, sl_str_c(text));
     const bool null = !text;
     sl_free(text);
-    if (!version.p)
+    if (!version->p)
         return sl_err_nomem(err);
     if (null) {
         sl_err_set(err, SL_ESQL, "the version of the snapshot is NULL");
         return sl_sql_at(SL_ESQL, travel->from, err);
     }
+    return SL_OK;
+}
+
+static int travel_to(struct sl_query *q, const struct sl_travel *travel, struct sl_selector *sel,
+                     const char **branch, sl_err *err)
+{
+    struct append_travel to = {sel, branch};
+    sl_str version;
+    bool number;
+
+    if (travel->hint)
+        return sl_resolve_hint(q, travel, hint_option, &to, err);
+    if (travel->timestamp) {
+        *sel = (struct sl_selector){.kind = SL_SELECT_TIME};
+        return sl_resolve_time(q, travel, &sel->millis, err);
+    }
+    SL_TRY(sl_resolve_version(q, travel, &version, &number, err));
     *sel = (struct sl_selector){.kind = SL_SELECT_VERSION, .text = version};
-    if (is_number(q, travel) && sl_parse_i64(version, &sel->id))
+    if (number && sl_parse_i64(version, &sel->id))
         sel->kind = SL_SELECT_ID;
     return SL_OK;
 }
@@ -189,7 +219,7 @@ done:
     return rc;
 }
 
-static int add_scan(struct sl_query *q, const struct sl_tree_table *name, sl_str alias, size_t from,
+int sl_resolve_scan(struct sl_query *q, const struct sl_tree_table *name, sl_str alias, size_t from,
                     size_t to, struct sl_query_scan **out, sl_err *err)
 {
     struct sl_query_scan *scan = sl_vec_push(&q->scans);
@@ -204,7 +234,7 @@ static int add_scan(struct sl_query *q, const struct sl_tree_table *name, sl_str
     return SL_OK;
 }
 
-static struct sl_query_table *known_table(struct sl_query *q, const char *key)
+struct sl_query_table *sl_resolve_known(struct sl_query *q, const char *key)
 {
     for (size_t i = 0; i < q->tables.n; i++)
         if (strcmp(q->tables.v[i]->key, key) == 0)
@@ -274,7 +304,7 @@ static int use_table(struct sl_query *q, struct sl_append *t, const struct parts
         t = other;
     }
     const bool travels = sel.kind != SL_SELECT_LATEST;
-    SL_GO(add_scan(q, name, alias, from, to, &scan, err));
+    SL_GO(sl_resolve_scan(q, name, alias, from, to, &scan, err));
     if (parts->system.p) {
         SL_GO(system_table(q, t, parts->system, &sel, travels, scan, err));
         goto done;
@@ -284,7 +314,7 @@ static int use_table(struct sl_query *q, struct sl_append *t, const struct parts
                           (long long)sel.millis, (int)sel.text.n, sel.text.n ? sel.text.p : "");
     if (!key)
         SL_GOTO_NOMEM(err);
-    scan->table = known_table(q, key);
+    scan->table = sl_resolve_known(q, key);
     if (!scan->table) {
         struct sl_append *mine = t;
 
@@ -297,18 +327,6 @@ done:
 }
 
 /* ---- paths ---- */
-
-static bool is_table_folder(sl_str path)
-{
-    struct sl_buf b = SL_BUF_INIT;
-    struct stat st;
-
-    sl_buf_add(&b, path);
-    sl_buf_addc(&b, "/schema");
-    bool yes = !b.failed && stat(b.p, &st) == 0 && S_ISDIR(st.st_mode);
-    sl_buf_release(&b);
-    return yes;
-}
 
 static sl_str last_part(sl_str path)
 {
@@ -326,9 +344,16 @@ static int resolve_path(struct sl_query *q, const struct sl_tree_table *name, si
                         size_t to, const struct sl_travel *travel, sl_err *err)
 {
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     struct parts parts = {.table = name->table};
+    enum sl_table_kind kind;
 
-    if (!is_table_folder(name->table)) {
+    SL_TRY(sl_table_kind_of_path(name->table, &kind, err));
+    if (kind == SL_TABLE_LOG) {
+        SL_TRY(sl_log_open_path(name->table, &log, err));
+        return sl_resolve_log(q, log, name, last_part(name->table), from, to, travel, err);
+    }
+    if (kind == SL_TABLE_NONE) {
         const sl_str last = last_part(name->table);
         const char *dollar = memchr(last.p, '$', last.n);
 
@@ -336,7 +361,8 @@ static int resolve_path(struct sl_query *q, const struct sl_tree_table *name, si
             return SL_OK;
         SL_TRY(take_apart(q, last, &parts, err));
         parts.table = sl_str_sub(name->table, 0, (size_t)(dollar - name->table.p));
-        if (!is_table_folder(parts.table))
+        SL_TRY(sl_table_kind_of_path(parts.table, &kind, err));
+        if (kind == SL_TABLE_NONE)
             return SL_OK;
     }
     SL_TRY(sl_append_open_path(parts.table, parts.branch, &t, err));
@@ -371,7 +397,7 @@ static int source_table(struct sl_query *q, sl_str db, const struct sl_tree_tabl
     struct sl_query_scan *scan;
     struct sl_buf sql = SL_BUF_INIT;
 
-    SL_TRY(add_scan(q, name, name->table, from, to, &scan, err));
+    SL_TRY(sl_resolve_scan(q, name, name->table, from, to, &scan, err));
     int rc = sl_source_scan_open(q, db, name->table, &scan->source, &sql, err);
     if (rc == SL_OK) {
         scan->sql = sl_arena_str(&q->arena, sl_buf_view(&sql));
@@ -387,8 +413,9 @@ int sl_resolve(struct sl_query *q, const struct sl_tree_table *name, size_t from
     struct sl_catalog *catalog = sl_env_catalog(q->s->env);
     const sl_str db = name->schema.n > 0 ? name->schema : sl_str_c(q->s->db);
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
+    enum sl_table_kind kind;
     struct parts parts;
-    bool has;
 
     if (name->schema.n == 0 && name->catalog.n == 0 && memchr(name->table.p, '/', name->table.n))
         return resolve_path(q, name, from, to, travel, err);
@@ -399,8 +426,14 @@ int sl_resolve(struct sl_query *q, const struct sl_tree_table *name, size_t from
         return sl_sql_at(SL_ESQL, from, err);
     }
     SL_TRY(take_apart(q, name->table, &parts, err));
-    SL_TRY(sl_catalog_has_table(catalog, db, parts.table, &has, err));
-    if (!has) {
+    SL_TRY(sl_catalog_table_kind(catalog, db, parts.table, &kind, err));
+    if (kind == SL_TABLE_LOG && !parts.system.p && !parts.branch) {
+        SL_TRY(sl_log_open(catalog, db, parts.table, &log, err));
+        return sl_resolve_log(q, log, name, name->table, from, to, travel, err);
+    }
+    if (kind == SL_TABLE_NONE) {
+        bool has;
+
         SL_TRY(sl_source_exists(q->s, db, name->table, &has, err));
         if (has)
             return source_table(q, db, name, from, to, err);

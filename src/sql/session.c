@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "sql/dialect.h"
 #include "sql/source_table.h"
+#include "table/log/log.h"
 
 int sl_session_open(struct sl_env *env, struct sl_session **out, sl_err *err)
 {
@@ -192,6 +193,21 @@ int sl_session_no_table(struct sl_session *s, sl_str db, sl_str table, size_t at
                     sl_env_warehouse(s->env));
     sl_names_release(&names);
     return sl_sql_at(SL_ENOTFOUND, at, err);
+}
+
+int sl_session_log(struct sl_session *s, const struct sl_table_name *n, struct sl_log **out,
+                   sl_err *err)
+{
+    struct sl_catalog *c = sl_env_catalog(s->env);
+    const sl_str db = sl_session_db(s, n);
+    enum sl_table_kind kind;
+    int rc = n->path ? sl_table_kind_of_path(n->table, &kind, err)
+                     : sl_catalog_table_kind(c, db, n->table, &kind, err);
+
+    *out = NULL;
+    if (rc == SL_OK && kind == SL_TABLE_LOG)
+        rc = n->path ? sl_log_open_path(n->table, out, err) : sl_log_open(c, db, n->table, out, err);
+    return sl_sql_at(rc, n->from, err);
 }
 
 int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct sl_append **out,

@@ -36,6 +36,10 @@ sl_str sl_session_db(const struct sl_session *s, const struct sl_table_name *n);
 /* Opens the table of a name, "t$branch_b" too. Errors are at the name. */
 int sl_session_table(struct sl_session *s, const struct sl_table_name *n, struct sl_append **out,
                      sl_err *err) SL_WUR;
+/* The same for a log table; *OUT NULL if the name is none. */
+struct sl_log;
+int sl_session_log(struct sl_session *s, const struct sl_table_name *n, struct sl_log **out,
+                   sl_err *err) SL_WUR;
 /* SL_ENOTFOUND at byte AT, with the nearest name of the database as the hint. */
 int sl_session_no_table(struct sl_session *s, sl_str db, sl_str table, size_t at, sl_err *err);
 /* ERR speaks of byte AT of the user's text, unless it says where already. Returns CODE. */

@@ -284,18 +284,67 @@ static int newest_schema(struct sl_store *store, sl_str folder, int64_t *out, sl
     return rc;
 }
 
-int sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table, bool *out, sl_err *err)
+/* FOLDER: "" or with a '/' at its end. A Hudi table exists once its properties do; while they are replaced their backup stands for them. */
+static int kind_of(struct sl_store *store, const char *folder, enum sl_table_kind *out, sl_err *err)
 {
+    static const char *const files[] = {".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"};
     struct sl_buf path = SL_BUF_INIT;
     int64_t id = -1;
-    int rc = table_path(db, table, "/schema", &path, err);
+    bool is = false;
+    int rc;
 
+    *out = SL_TABLE_NONE;
+    sl_buf_printf(&path, "%sschema", folder);
+    SL_GO(sl_buf_ok(&path, err));
+    SL_GO(newest_schema(store, sl_buf_view(&path), &id, err));
+    if (id >= 0)
+        *out = SL_TABLE_APPEND;
+    for (size_t i = 0; i < 2 && *out == SL_TABLE_NONE; i++) {
+        sl_buf_reset(&path);
+        sl_buf_printf(&path, "%s%s", folder, files[i]);
+        SL_GO(sl_buf_ok(&path, err));
+        SL_GO(sl_store_exists(store, sl_buf_view(&path), &is, err));
+        if (is)
+            *out = SL_TABLE_LOG;
+    }
+done:
+    sl_buf_release(&path);
+    return rc;
+}
+
+int sl_catalog_table_kind(struct sl_catalog *c, sl_str db, sl_str table, enum sl_table_kind *out, sl_err *err)
+{
+    struct sl_buf path = SL_BUF_INIT;
+    int rc = table_path(db, table, "/", &path, err);
+
+    *out = SL_TABLE_NONE;
     if (rc == SL_OK)
-        rc = newest_schema(c->store, sl_buf_view(&path), &id, err);
+        rc = kind_of(c->store, path.p, out, err);
     else
         rc = no_name(rc, err);
-    *out = rc == SL_OK && id >= 0;
     sl_buf_release(&path);
+    return rc;
+}
+
+int sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table, bool *out, sl_err *err)
+{
+    enum sl_table_kind kind;
+    const int rc = sl_catalog_table_kind(c, db, table, &kind, err);
+
+    *out = rc == SL_OK && kind != SL_TABLE_NONE;
+    return rc;
+}
+
+int sl_table_kind_of_path(sl_str path, enum sl_table_kind *out, sl_err *err)
+{
+    struct sl_store *store = NULL;
+    int rc;
+
+    *out = SL_TABLE_NONE;
+    rc = sl_store_open_local(path, &store, err);
+    if (rc == SL_OK)
+        rc = kind_of(store, "", out, err);
+    sl_store_close(store);
     return rc;
 }
 
@@ -468,6 +517,7 @@ done:
 int sl_catalog_alter_table(struct sl_catalog *c, sl_str db, sl_str table, const struct sl_change *changes, size_t n, sl_err *err)
 {
     struct sl_buf folder = SL_BUF_INIT;
+    enum sl_table_kind kind;
     int64_t newest;
     bool has_data, lost;
     int rc;
@@ -477,6 +527,12 @@ int sl_catalog_alter_table(struct sl_catalog *c, sl_str db, sl_str table, const 
         lost = false;
         SL_GO(sl_cancel_check(err));
         SL_GO(newest_schema(c->store, sl_buf_view(&folder), &newest, err));
+        SL_GO(sl_catalog_table_kind(c, db, table, &kind, err));
+        if (kind == SL_TABLE_LOG) {
+            rc = sl_err_set(err, SL_EUNSUPPORTED, "\"" SL_STRF "." SL_STRF "\" is a log table, for which ALTER TABLE is not supported",
+                            SL_STRV(db), SL_STRV(table));
+            goto done;
+        }
         if (newest < 0) {
             rc = no_table(db, table, err);
             goto done;

@@ -3,7 +3,7 @@
  *
  *   <warehouse>/<db>.db/<table>/schema/schema-N
  *
- * A table exists when its schema folder holds a schema-N. Names are case sensitive. Nothing is cached: another
+ * A folder is an append table when its schema folder holds a schema-N, and a log table (Hudi) when it holds .hoodie/hoodie.properties. Names are case sensitive. Nothing is cached: another
  * process may change everything at any time. Any thread.
  */
 #ifndef SL_TABLE_CATALOG_H
@@ -37,7 +37,10 @@ int sl_catalog_drop_database(struct sl_catalog *c, sl_str db, bool if_exists, bo
 
 /* ---- tables ---- */
 int sl_catalog_tables(struct sl_catalog *c, sl_str db, struct sl_names *out, sl_err *err) SL_WUR; /* SL_ENOTFOUND: no such database */
-int sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table, bool *out, sl_err *err) SL_WUR; /* the same */
+enum sl_table_kind { SL_TABLE_NONE, SL_TABLE_APPEND, SL_TABLE_LOG };
+int sl_catalog_table_kind(struct sl_catalog *c, sl_str db, sl_str table, enum sl_table_kind *out, sl_err *err) SL_WUR; /* NONE if the name cannot be one */
+int sl_catalog_has_table(struct sl_catalog *c, sl_str db, sl_str table, bool *out, sl_err *err) SL_WUR; /* of any kind; the same */
+int sl_table_kind_of_path(sl_str path, enum sl_table_kind *out, sl_err *err) SL_WUR; /* of a folder of the file system */
 int sl_catalog_table_path(struct sl_catalog *c, sl_str db, sl_str table, struct sl_buf *out, sl_err *err) SL_WUR; /* absolute, appended */
 
 /* What CREATE TABLE says. Field ids in FIELDS are ignored and given anew, nested ones too. */

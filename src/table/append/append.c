@@ -238,6 +238,16 @@ static int load(struct sl_append *t, sl_err *err)
     return note_schema0(t, err);
 }
 
+static int not_of_logs(sl_str path, sl_err *err)
+{
+    enum sl_table_kind kind;
+
+    SL_TRY(sl_table_kind_of_path(path, &kind, err));
+    if (kind != SL_TABLE_LOG)
+        return SL_OK;
+    return sl_err_set(err, SL_EUNSUPPORTED, "\"" SL_STRF "\" is a log table (Hudi), for which this is not supported", SL_STRV(path));
+}
+
 int sl_append_open(struct sl_catalog *c, sl_str db, sl_str table, const char *branch, struct sl_append **out, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
@@ -253,6 +263,7 @@ int sl_append_open(struct sl_catalog *c, sl_str db, sl_str table, const char *br
                         SL_STRV(table), sl_catalog_warehouse(c));
         goto done;
     }
+    SL_GO(not_of_logs(sl_buf_view(&path), err));
     SL_GO(new_table(sl_buf_view(&path), branch, &t, err));
     t->label = sl_asprintf(SL_STRF "." SL_STRF, SL_STRV(db), SL_STRV(table));
     if (!t->label)
@@ -276,6 +287,7 @@ int sl_append_open_path(sl_str path, const char *branch, struct sl_append **out,
     int rc;
 
     *out = NULL;
+    SL_GO(not_of_logs(path, err));
     SL_GO(new_table(path, branch, &t, err));
     t->label = sl_asprintf("\"%s\"", t->path);
     if (!t->label)

@@ -49,19 +49,13 @@ static bool same_columns(const struct sl_data_file *a, const struct sl_data_file
     return true;
 }
 
-/* Files of a table that was moved over from Hive keep their names, and lack the partition columns, which files written since do not. */
-static bool own_name(const struct sl_plan_file *f)
-{
-    return sl_str_starts(f->entry->file.file_name, "data-");
-}
-
 static bool fits(const struct group *g, const struct sl_plan_file *f)
 {
-    return own_name(g->first) == own_name(f) && same_columns(&g->first->entry->file, &f->entry->file) && !g->first->dv == !f->dv &&
+    return same_columns(&g->first->entry->file, &f->entry->file) && !g->first->dv == !f->dv &&
            (!g->constants || sl_str_eq(g->first->entry->partition, f->entry->partition));
 }
 
-/* Does the file hold every partition column? */
+/* Does the file hold every partition column? Those of tables that were moved over from Hive do not. */
 static int holds_partition(struct grouping *g, const struct sl_schema *schema, const struct sl_plan_file *f, bool *out, sl_err *err)
 {
     struct sl_parquet_info info = SL_PARQUET_INFO_INIT;
@@ -101,10 +95,10 @@ static int new_group(struct grouping *g, const struct sl_plan_file *f, struct gr
 
     SL_TRY(sl_append_schema(g->p->table, f->entry->file.schema_id, &schema, err));
     SL_TRY(check_names(schema, err));
-    /* Groups of one schema and origin are alike in this, so one look into one file is enough for all of them. */
+    /* Groups of one schema are alike in this, so one look into one file is enough for all of them. */
     struct group *like = NULL;
     for (size_t i = 0; i < g->groups.n && !like; i++)
-        if (g->groups.v[i].schema == schema && own_name(g->groups.v[i].first) == own_name(f))
+        if (g->groups.v[i].schema == schema)
             like = &g->groups.v[i];
     if (like)
         holds = !like->constants;
@@ -293,32 +287,15 @@ static void add_columns(struct sl_buf *out, const struct grouping *g, const stru
 
 /* ---- the whole ---- */
 
-/* The engine takes paths as patterns: its special characters stand for themselves inside brackets. */
-static void add_pattern(struct sl_buf *out, sl_str path)
-{
-    for (size_t i = 0; i < path.n; i++) {
-        if (memchr("*?[", path.p[i], 3))
-            sl_buf_printf(out, "[%c]", path.p[i]);
-        else
-            sl_buf_ch(out, path.p[i]);
-    }
-}
-
-static bool is_pattern(sl_str path)
-{
-    return memchr(path.p, '*', path.n) || memchr(path.p, '?', path.n) || memchr(path.p, '[', path.n);
-}
-
 static int escape_paths(struct sl_plan *p, struct group *g, sl_err *err)
 {
     struct sl_buf pattern = SL_BUF_INIT;
     int rc = SL_OK;
 
     for (size_t i = 0; i < g->paths.n && rc == SL_OK; i++) {
-        if (!is_pattern(g->paths.v[i]))
-            continue;
         sl_buf_reset(&pattern);
-        add_pattern(&pattern, g->paths.v[i]);
+        if (!sl_parquet_pattern(&pattern, g->paths.v[i]))
+            continue;
         g->paths.v[i] = sl_arena_str(&p->io->arena, sl_buf_view(&pattern));
         if (pattern.failed || !g->paths.v[i].p)
             rc = sl_err_nomem(err);

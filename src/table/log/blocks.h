@@ -18,7 +18,7 @@ struct sl_block {
     int64_t instant;             /* that wrote it */
     enum sl_hudi_block_type type; /* AVRO, PARQUET or DELETE */
     const char *schema;          /* Avro JSON of the writer; "" if the header has none. Equal texts are one pointer in one list */
-    sl_str index;                /* AVRO_DATA: JSON of its index from header or footer; p == NULL if it has none */
+    sl_str index;                /* AVRO_DATA: JSON of its index from header or footer, if it was asked for; p == NULL if it has none */
     int64_t file_number;         /* position of FILE in the slice's logs */
 };
 
@@ -38,8 +38,9 @@ struct sl_blocks {
 #define SL_BLOCKS_INIT {SL_ARENA_INIT, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0}
 
 /* Reads the heads of the blocks of S, not their contents, from the file's ranges. SL_EUNSUPPORTED, with path and offset: kinds of blocks that
- * are not read (HFILE_DATA, DELETE of content version 1 or 2 is told when its content is read). A file that vanished is SL_ENOTFOUND. */
-int sl_slice_blocks(const struct sl_view *v, const struct sl_slice *s, struct sl_blocks *out, sl_err *err) SL_WUR;
+ * are not read (HFILE_DATA, partial updates; DELETE of content version 1 or 2 is told when its content is read). A file that vanished is
+ * SL_ENOTFOUND. WANT_INDEX: keep the indexes, which may be large. */
+int sl_slice_blocks(const struct sl_view *v, const struct sl_slice *s, bool want_index, struct sl_blocks *out, sl_err *err) SL_WUR;
 void sl_blocks_release(struct sl_blocks *b);
 
 /* The content of a block, checked to be all there. */

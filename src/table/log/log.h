@@ -60,7 +60,4 @@ const char *sl_log_option(const struct sl_log *t, const char *key, const char *d
 /* Read a file of the table whole, at most MAX bytes; the error names its path. */
 int sl_log_get(struct sl_log *t, const char *path, size_t max, struct sl_buf *out, sl_err *err) SL_WUR;
 
-/* Is there a Hudi table in this folder of the file system? */
-bool sl_log_is_table(sl_str path);
-
 #endif

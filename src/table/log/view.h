@@ -75,6 +75,7 @@ struct sl_view {
     struct sl_log *table;
     struct sl_timeline *timeline;   /* owned */
     int64_t as_of;                  /* SL_INSTANT_LAST: all */
+    int64_t completed_by;           /* layout 2: only instants that were completed by then are seen; SL_INSTANT_LAST: all */
     int64_t pending_replace;        /* a clustering or overwrite that is pending, 0 if none: which groups it will replace is not looked at, so
                                      * a writer may add to none of them */
     const struct sl_view_partition *partitions; /* that were listed, by path */
@@ -90,6 +91,7 @@ struct sl_view {
 
 struct sl_view_spec {
     int64_t as_of;                  /* 0 = all */
+    int64_t completed_by;           /* 0 = all */
     struct sl_timeline *timeline;   /* taken over, also on failure; NULL = load it */
     /* Partitions to list; NULL = all. Values that are not known must not rule it out. */
     bool (*wanted)(void *user, const struct sl_view_partition *p);

@@ -1,0 +1,172 @@
+"""Log tables of other writers read by SQL: every row of the fixtures, now and as of an instant."""
+import os
+import shutil
+import sys
+import unittest
+import zipfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import sluice
+
+HUDI = os.path.join(sluice.FIXTURES, "hudi")
+
+
+@unittest.skipUnless(os.path.isdir(HUDI), "the fixtures of Hudi tables are not there")
+class Fixture(sluice.Case):
+    def table(self, name, called="t"):
+        """Unpacks a fixture into the warehouse."""
+        with zipfile.ZipFile(os.path.join(HUDI, name + ".zip")) as z:
+            names = [n for n in z.namelist() if not n.startswith("__MACOSX") and not n.endswith(".DS_Store")]
+            z.extractall(os.path.join(self.dir, "unpacked"), names)
+        folder = os.path.join(self.warehouse, "default.db", called)
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        shutil.move(os.path.join(self.dir, "unpacked", names[0].split("/")[0]), folder)
+        return folder
+
+    def pairs(self, query, **kw):
+        return [tuple(r.values()) for r in self.rows(query, **kw)]
+
+
+class Version6(Fixture):
+    def test_update_in_avro_log(self):
+        self.table("mor_avro_v6_trips_8i1u")
+        want = {"rider-A": 19.1, "rider-C": 27.7, "rider-D": 25.0, "rider-E": 93.5, "rider-F": 34.15, "rider-G": 43.4, "rider-I": 41.06,
+                "rider-J": 17.85}
+        self.assertEqual(dict(self.pairs("SELECT rider, fare FROM t")), want)
+        first = "20250331030642808"
+        for clause in ("VERSION AS OF %s" % first, "VERSION AS OF '%s'" % first, "TIMESTAMP AS OF '%s'" % first,
+                       "TIMESTAMP AS OF '2025-03-31 03:06:43'", "/*+ OPTIONS('as.of.instant' = '%s') */" % first,
+                       "/*+ OPTIONS('hoodie.datasource.query.type' = 'read_optimized') */"):
+            self.assertEqual(dict(self.pairs("SELECT rider, fare FROM t " + clause)), {**want, "rider-D": 33.9}, clause)
+        self.assertEqual(self.pairs("SELECT count(*) FROM t"), [(8,)])
+        self.assertEqual(self.pairs("SELECT a.fare AS now, b.fare AS before FROM t a JOIN t VERSION AS OF %s b USING (uuid) WHERE a.fare <> b.fare" % first),
+                         [(25.0, 33.9)])
+        self.assertEqual(self.pairs("SELECT x.n + y.n FROM (SELECT count(*) n FROM t) x, (SELECT count(*) n FROM t) y"), [(16,)])
+
+    def test_incremental(self):
+        self.table("mor_avro_v6_trips_8i1u")
+        hint = "/*+ OPTIONS('hoodie.datasource.query.type' = 'incremental', 'hoodie.datasource.read.begin.instanttime' = '%s'%s) */"
+        self.assertEqual(self.pairs("SELECT rider, fare FROM t " + hint % ("20250331030642808", "")), [("rider-D", 25.0)])
+        self.assertEqual(len(self.pairs("SELECT * FROM t " + hint % ("0" * 17, ""))), 8)
+        end = ", 'hoodie.datasource.read.end.instanttime' = '20250331030642808'"
+        self.assertEqual(len(self.pairs("SELECT * FROM t " + hint % ("0" * 17, end))), 8)
+        self.assertEqual(self.pairs("SELECT fare FROM t " + hint % ("0" * 17, end) + " WHERE rider = 'rider-D'"), [(33.9,)])
+
+    def test_deletes(self):
+        self.table("mor_avro_v6_trips_8i3d")
+        self.assertEqual([r[0][-1] for r in self.pairs("SELECT rider FROM t ORDER BY rider")], list("EFGIJ"))
+        self.assertEqual(self.pairs("SELECT count(*) FROM t VERSION AS OF 20250618054711154"), [(8,)])
+
+    def test_meta_columns(self):
+        self.table("mor_avro_v6_trips_8i1u")
+        got = self.pairs("SELECT _hoodie_commit_time, count(*) FROM t GROUP BY 1 ORDER BY 1")
+        self.assertEqual(got, [("20250331030642808", 7), ("20250331030645735", 1)])
+        self.assertEqual(len(self.rows("SELECT * FROM t")[0]), 6)
+
+    def test_parquet_log(self):
+        self.table("mor_parquet_v6_nonpartitioned")
+        self.assertEqual(self.pairs("SELECT id, name, isActive FROM t ORDER BY id"),
+                         [(1, "Alice", False), (2, "Bob", False), (3, "Carol", True), (4, "Diana", True)])
+        optimized = "/*+ OPTIONS('hoodie.datasource.query.type' = 'read_optimized') */"
+        self.assertEqual(self.pairs("SELECT isActive FROM t %s WHERE id = 1" % optimized), [(True,)])
+
+    def test_rollback(self):
+        self.table("mor_parquet_v6_nonpartitioned_rollback")
+        self.assertEqual(self.pairs("SELECT id, name, isActive FROM t ORDER BY id"), [(1, "Alice", True), (2, "Bob", True), (3, "Carol", True)])
+
+    def test_two_levels_of_partitions(self):
+        self.table("mor_parquet_v6_complexkeygen_hivestyle")
+        self.assertEqual(self.pairs("SELECT id, name, isActive FROM t ORDER BY id"),
+                         [(1, "Alice", False), (2, "Bob", False), (3, "Carol", True), (4, "Diana", True)])
+        plan = self.pairs("EXPLAIN SELECT id FROM t WHERE byteField = 20")[0][0]
+        self.assertIn("1 of 1 file slices kept (2 of 3 partitions pruned", plan)
+        self.assertEqual(len(self.pairs("SELECT id FROM t WHERE byteField = 20")), len(self.pairs("SELECT id FROM t WHERE byteField + 0 = 20")))
+
+    def test_overwritten(self):
+        self.table("mor_parquet_v6_simplekeygen_nonhivestyle_overwritetable")
+        self.assertEqual(self.pairs("SELECT id, name, isActive FROM t"), [(4, "Diana", False)])
+        self.assertEqual(self.pairs("SELECT count(*) FROM t VERSION AS OF 20250121000656060"), [(4,)])
+
+    def test_empty(self):
+        self.table("mor_parquet_v6_empty")
+        self.assertEqual(self.pairs("SELECT * FROM t"), [])
+        self.assertEqual([r["column"] for r in self.rows("DESCRIBE t")], ["id", "name", "isActive"])
+
+    def test_values_of_all_types(self):
+        self.table("mor_parquet_v6_nonpartitioned")
+        row = self.rows("SELECT * FROM t WHERE id = 1")[0]
+        base = self.rows("SELECT * FROM t /*+ OPTIONS('hoodie.datasource.query.type' = 'read_optimized') */ WHERE id = 1")[0]
+        self.assertEqual({k for k in row if row[k] != base[k]}, {"isActive"})
+
+
+class Version8And9(Fixture):
+    def test_copy_on_write(self):
+        self.table("cow_v8_nonpartitioned")
+        self.assertEqual(self.pairs("SELECT id, name, isActive FROM t ORDER BY id"),
+                         [(1, "Alice", False), (2, "Bob", False), (3, "Carol", True), (4, "Diana", True)])
+
+    def test_nonpartitioned(self):
+        self.table("mor_avro_v9_txns_nonpart_nometa")
+        number = lambda where="": sorted(int(r[0][-3:]) for r in self.pairs("SELECT txn_id FROM t " + where))
+        self.assertEqual(number(), [1, 3, 4] + list(range(6, 17)))
+        at = "VERSION AS OF 20260307135"
+        for instant, rows in (("926671", 8), ("929444", 8), ("931043", 7), ("932100", 7), ("933015", 6), ("933863", 6), ("934671", 8)):
+            self.assertEqual(len(number(at + instant)), rows, instant)
+        self.assertEqual(self.pairs("SELECT txn_type FROM t %s929444 WHERE txn_id = 'TXN-001'" % at), [("reversal",)])
+        self.assertEqual(self.pairs("SELECT amount::VARCHAR FROM t %s932100 WHERE txn_id = 'TXN-005'" % at), [("2500.00",)])
+        self.assertEqual(self.pairs("SELECT fee_amount::VARCHAR FROM t %s933863 WHERE txn_id = 'TXN-007'" % at), [("75.00",)])
+
+    def test_partitioned(self):
+        self.table("mor_avro_v9_txns_simple_nometa")
+        want = {"eu": [11, 12, 18], "us": [1, 3, 13, 14, 17], "apac": [7, 8, 15, 16]}
+        for region, rows in want.items():
+            self.assertEqual(sorted(int(r[0][-3:]) for r in self.pairs("SELECT txn_id FROM t WHERE region = '%s'" % region)), rows)
+        self.assertIn("2 of 3 partitions pruned", self.pairs("EXPLAIN SELECT * FROM t WHERE region = 'eu'")[0][0])
+
+    def test_zone_of_the_machine(self):
+        self.table("mor_avro_v9_txns_nonpart_nometa")
+        query = "SELECT txn_id, txn_datetime, txn_date FROM t ORDER BY 1"
+        want = self.rows(query)
+        for zone in ("America/Chicago", "Asia/Kolkata"):
+            self.assertEqual(self.rows(query, env={"TZ": zone}), want)
+
+
+class Statements(Fixture):
+    def test_show(self):
+        self.table("mor_avro_v9_txns_simple_nometa", "logs")
+        self.assertEqual(self.pairs("SHOW TABLES"), [("logs",)])
+        self.assertEqual([r[0] for r in self.pairs("SHOW PARTITIONS logs")], ["region=apac", "region=eu", "region=us"])
+        self.assertEqual([r["partition_key"] for r in self.rows("DESCRIBE logs") if r["column"] == "region"], ["YES"])
+        instants = self.rows("SHOW SNAPSHOTS FROM logs")
+        self.assertEqual(instants[0]["action"], "deltacommit")
+        self.assertTrue(all(r["state"] == "completed" for r in instants))
+        self.assertIn("PRIMARY KEY (`txn_id`) NOT ENFORCED", self.pairs("SHOW CREATE TABLE logs")[0][0])
+
+    def test_no_such_instant(self):
+        self.table("mor_avro_v6_trips_8i1u")
+        self.fails(4, "sql", "-w", self.warehouse, "-e", "SELECT * FROM t VERSION AS OF 20200101000000000")
+        self.fails(3, "sql", "-w", self.warehouse, "-e", "SELECT * FROM t VERSION AS OF 7")
+
+    def test_by_path(self):
+        folder = self.table("mor_avro_v6_trips_8i1u")
+        self.assertEqual(self.pairs("SELECT count(*) FROM '%s'" % folder), [(8,)])
+
+    def test_refused_by_name(self):
+        folder = self.table("mor_avro_v6_trips_8i1u")
+        path = os.path.join(folder, ".hoodie/hoodie.properties")
+        with open(path) as f:
+            text = f.read()
+        for change, word in (({"table.version=6": "table.version=10"}, "10"),
+                             ({"OverwriteWithLatestAvroPayload": "AWSDmsAvroPayload"}, "AWSDmsAvroPayload")):
+            changed = text
+            for a, b in change.items():
+                self.assertIn(a, changed)
+                changed = changed.replace(a, b)
+            with open(path, "w") as f:
+                f.write(changed)
+            r = self.fails(8, "sql", "-w", self.warehouse, "-e", "SELECT * FROM t")
+            self.assertIn(word, r.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
