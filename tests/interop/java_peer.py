@@ -1,6 +1,7 @@
 """IoTDB's own classes, from Maven, and a Java program of ours on them."""
 import functools
 import glob
+import hashlib
 import os
 import shutil
 import subprocess
@@ -15,9 +16,11 @@ def classpath():
     """Of the jars and the compiled programs; skips the test where they cannot be had."""
     if not shutil.which("mvn") or not shutil.which("javac"):
         raise unittest.SkipTest("no Maven or no Java compiler")
-    jars = os.path.join(FOLDER, "jars")
+    pom = os.path.join(HERE, "java", "pom.xml")
+    with open(pom, "rb") as f:
+        jars = os.path.join(FOLDER, "jars-" + hashlib.sha256(f.read()).hexdigest()[:16])
     if not glob.glob(os.path.join(jars, "tsfile-*.jar")):
-        p = subprocess.run(["mvn", "-q", "-B", "-f", os.path.join(HERE, "java", "pom.xml"), "dependency:copy-dependencies",
+        p = subprocess.run(["mvn", "-q", "-B", "-f", pom, "dependency:copy-dependencies",
                             f"-DoutputDirectory={os.path.abspath(jars)}"], capture_output=True, text=True, timeout=280)
         if p.returncode != 0:
             raise unittest.SkipTest("the jars of IoTDB cannot be fetched")

@@ -34,7 +34,8 @@ class Receiving(unittest.TestCase):
         while last is None or len(sizes) < count:
             kind, e = handler.events.get(timeout=20)
             if kind == "new":
-                self.assertEqual((e.targetFragmentInstanceId, e.targetPlanNodeId, e.sourceFragmentInstanceId), (target(), "n", source()))
+                self.assertEqual((e.targetFragmentInstanceId, e.targetPlanNodeId, e.sourceFragmentInstanceId),
+                                 (target(), "n", source()))
                 sizes.update({e.startSequenceId + i: n for i, n in enumerate(e.blockSizes)})
             elif kind == "end":
                 last = e.lastSequenceId
@@ -104,7 +105,8 @@ class Receiving(unittest.TestCase):
                 self.announced(handler, 2)
                 with Client(node.port, protocol) as calls:
                     self.assertEqual(calls.testConnectionEmptyRPC().code, 200)
-                    for start, end, index, offset in [(2, 3, 0, 0), (0, 1, 0, 10), (0, 1, 0, -1), (0, 1, 7, 0), (1, 2, 0, 2147483647)]:
+                    for start, end, index, offset in [(2, 3, 0, 0), (0, 1, 0, 10), (0, 1, 0, -1), (0, 1, 7, 0),
+                                                      (1, 2, 0, 2147483647)]:
                         with self.assertRaises(TApplicationException) as raised:
                             calls.getDataBlock(types.GetDataBlockRequest(source(), start, end, index, offset))
                         self.assertEqual(raised.exception.type, TApplicationException.INTERNAL_ERROR)
@@ -240,7 +242,8 @@ class Stubs(unittest.TestCase):
                 p.stdin.write(f"{node.port}\n")
                 p.stdin.flush()
                 node.go()
-                self.assertEqual(p.communicate(timeout=60)[0].splitlines(), [f"block {i} {n}" for i, n in enumerate(SIZES)] + ["status 200"])
+                self.assertEqual(p.communicate(timeout=60)[0].splitlines(),
+                                 [f"block {i} {n}" for i, n in enumerate(SIZES)] + ["status 200"])
                 self.assertEqual(node.end(), (["done, 0 bytes held"], ""))
 
     def test_they_send(self):

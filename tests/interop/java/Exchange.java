@@ -14,6 +14,7 @@ import org.apache.iotdb.mpp.rpc.thrift.TFragmentInstanceId;
 import org.apache.iotdb.mpp.rpc.thrift.TGetDataBlockRequest;
 import org.apache.iotdb.mpp.rpc.thrift.TGetDataBlockResponse;
 import org.apache.iotdb.mpp.rpc.thrift.TNewDataBlockEvent;
+import org.apache.iotdb.rpc.TElasticFramedTransport;
 import org.apache.thrift.TException;
 import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.protocol.TCompactProtocol;
@@ -21,11 +22,12 @@ import org.apache.thrift.protocol.TProtocolFactory;
 import org.apache.thrift.server.TThreadPoolServer;
 import org.apache.thrift.transport.TServerSocket;
 import org.apache.thrift.transport.TSocket;
-import org.apache.thrift.transport.layered.TFramedTransport;
+import org.apache.thrift.transport.TTransport;
 
 /**
- * One end of an exchange on IoTDB's own stubs, as a node before fragments has it. "send PROTOCOL SIZE..." or "receive PROTOCOL": prints its port,
- * reads the port of the other node, works, prints what came. Instances and bytes are those of exchange_node.c.
+ * One end of an exchange on IoTDB's own stubs and transport, as a node before fragments has it. "send PROTOCOL SIZE..." or
+ * "receive PROTOCOL": prints its port, reads the port of the other node, works, prints what came. Instances and bytes are those of
+ * exchange_node.c.
  */
 public class Exchange implements MPPDataExchangeService.Iface {
   private static final TFragmentInstanceId SOURCE = new TFragmentInstanceId("q0", 1, "0");
@@ -122,7 +124,7 @@ public class Exchange implements MPPDataExchangeService.Iface {
     TServerSocket socket = new TServerSocket(0);
     TThreadPoolServer server =
         new TThreadPoolServer(new TThreadPoolServer.Args(socket).processor(new MPPDataExchangeService.Processor<>(me))
-            .transportFactory(new TFramedTransport.Factory()).protocolFactory(protocol));
+            .transportFactory(new TElasticFramedTransport.Factory()).protocolFactory(protocol));
     Thread thread = new Thread(server::serve);
 
     for (int i = 2; i < args.length; i++) {
@@ -131,7 +133,8 @@ public class Exchange implements MPPDataExchangeService.Iface {
     thread.setDaemon(true);
     thread.start();
     System.out.println("port " + socket.getServerSocket().getLocalPort());
-    try (TFramedTransport transport = new TFramedTransport(new TSocket("127.0.0.1", new Scanner(System.in).nextInt()), 1 << 29)) {
+    TSocket other = new TSocket("127.0.0.1", new Scanner(System.in).nextInt());
+    try (TTransport transport = new TElasticFramedTransport.Factory().getTransport(other)) {
       transport.open();
       MPPDataExchangeService.Client node = new MPPDataExchangeService.Client(protocol.getProtocol(transport));
 
