@@ -52,6 +52,13 @@ int ts_encoding_of(int type);
 /* Does a column of the block with type byte GOT hold what one of WANT does? */
 bool ts_type_fits(enum sl_ts_type want, int got);
 
+/* Is a value of the column the same 4 or 8 bytes in a vector, but for their order? */
+static inline bool ts_same_number(const struct sl_ts_column *c)
+{
+    return c->form == SL_TS_PLAIN && c->ts != SL_TS_BOOLEAN && !ts_type_fits(SL_TS_TEXT, (int)c->ts) && c->type->kind != SL_TINYINT &&
+           c->type->kind != SL_SMALLINT;
+}
+
 /* How many bytes a DECIMAL of this precision takes: 4, 8 or 16. */
 static inline size_t ts_decimal_size(int32_t precision)
 {

@@ -408,11 +408,33 @@ static int put_cell(const struct target *t, size_t row, const struct cell *c, ui
     }
 }
 
+/* Numbers that lie in the batch as in the block but for the order of their bytes. */
+static int read_numbers(struct sl_ts_node *n, const struct target *t, size_t at, size_t rows, sl_err *err)
+{
+    const unsigned char *p = n->next;
+
+    for (size_t i = 0; i < rows; i++) {
+        if (n->nulls && bit_at(n->nulls, at + i)) {
+            SL_TRY(sl_vector_set_null(t->v, i, err));
+        } else if (n->encoding == E_INT32_ARRAY) {
+            ((uint32_t *)t->v->data)[i] = get_be32(p);
+            p += 4;
+        } else {
+            ((uint64_t *)t->v->data)[i] = get_be64(p);
+            p += 8;
+        }
+    }
+    n->next = p;
+    return SL_OK;
+}
+
 static int read_column(struct sl_tsblock *b, const struct target *t, size_t rows, sl_err *err)
 {
     struct sl_ts_node *n = &b->nodes[t->number];
     uint8_t values = (uint8_t)ts_encoding_of(n->type);
 
+    if (t->v->wanted && ts_same_number(t->col) && n->encoding == values)
+        return read_numbers(n, t, b->at, rows, err);
     for (size_t i = 0; i < rows; i++) {
         struct cell c = cell_next(n, b->at + i);
 

@@ -207,11 +207,24 @@ static unsigned char *put_bytes(unsigned char *p, const struct sl_ts_column *c, 
     return p + n;
 }
 
+static unsigned char *put_numbers(unsigned char *p, const struct sl_vector *v, const struct plan *plan, size_t from)
+{
+    if (plan->values == E_INT32_ARRAY)
+        for (size_t i = from; i < from + plan->rows; i++, p += 4)
+            put_be32(p, ((const uint32_t *)v->data)[i]);
+    else
+        for (size_t i = from; i < from + plan->rows; i++, p += 8)
+            put_be64(p, ((const uint64_t *)v->data)[i]);
+    return p;
+}
+
 static unsigned char *put_values(unsigned char *p, const struct sl_ts_column *c, const struct sl_vector *v, const struct plan *plan,
                                  size_t from)
 {
     if (plan->values == E_BYTE_ARRAY)
         return put_bits(p, v, plan, from);
+    if (!plan->nulls && ts_same_number(c))
+        return put_numbers(p, v, plan, from);
     for (size_t i = from; i < from + plan->rows; i++) {
         if (plan->nulls && sl_vector_is_null(v, i))
             continue;
