@@ -6,7 +6,7 @@ import unittest
 
 from thrift.Thrift import TApplicationException
 
-from java_peer import java_process
+from java_peer import iotdb, java_process, thrift
 from thrift_peer import Client, Handler, Node, PROTOCOLS, Server, block_bytes, service, source, target, types
 
 logging.disable(logging.CRITICAL)  # Thrift's server tells of the errors that the tests make
@@ -226,36 +226,55 @@ class Sending(unittest.TestCase):
         self.assertEqual(len([r for r in sender.requests if r.startSequenceId == 3 and r.offset]), 1)
 
 
-class Stubs(unittest.TestCase):
-    """IoTDB's own classes of the interface, from before the change, on the other side."""
+class InJava(unittest.TestCase):
+    """A peer in Java on the other side, as both ends."""
 
     def peer(self, *args):
-        p = java_process("Exchange", *args)
+        p = java_process(*args)
         self.addCleanup(lambda: (p.kill(), p.communicate()))
         return p, int(p.stdout.readline().split()[1])
 
-    def test_they_receive(self):
-        for protocol in PROTOCOLS:
-            with self.subTest(protocol):
-                p, port = self.peer("receive", protocol)
-                node = Node(self, "send", f"127.0.0.1:{port}", settings(self, protocol), *SIZES)
-                p.stdin.write(f"{node.port}\n")
-                p.stdin.flush()
-                node.go()
-                self.assertEqual(p.communicate(timeout=60)[0].splitlines(),
-                                 [f"block {i} {n}" for i, n in enumerate(SIZES)] + ["status 200"])
-                self.assertEqual(node.end(), (["done, 0 bytes held"], ""))
+    def they_receive(self, protocol, classpath, main, *args):
+        p, port = self.peer(classpath, main, "receive", protocol, *args)
+        node = Node(self, "send", f"127.0.0.1:{port}", settings(self, protocol), *SIZES)
+        p.stdin.write(f"{node.port}\n")
+        p.stdin.flush()
+        node.go()
+        lines = p.communicate(timeout=60)[0].splitlines()
+        self.assertEqual(lines[:len(SIZES)], [f"block {i} {n}" for i, n in enumerate(SIZES)])
+        self.assertEqual(node.end(), (["done, 0 bytes held"], ""))
+        return lines[len(SIZES):]
 
-    def test_they_send(self):
+    def they_send(self, protocol, classpath, main, *args):
+        p, port = self.peer(classpath, main, "send", protocol, *args, *SIZES)
+        node = Node(self, "receive", f"127.0.0.1:{port}", settings(self, protocol))
+        node.go()
+        p.stdin.write(f"{node.port}\n")
+        p.stdin.flush()
+        self.assertEqual(p.communicate(timeout=60)[0].splitlines(), ["acknowledged"])
+        self.assertEqual(node.end()[0], [f"block {i} {n}" for i, n in enumerate(SIZES)] + ["done, 0 bytes held"])
+
+    def test_iotdb_receives(self):
+        """IoTDB's own classes, from before the change."""
         for protocol in PROTOCOLS:
             with self.subTest(protocol):
-                p, port = self.peer("send", protocol, *SIZES)
-                node = Node(self, "receive", f"127.0.0.1:{port}", settings(self, protocol))
-                node.go()
-                p.stdin.write(f"{node.port}\n")
-                p.stdin.flush()
-                self.assertEqual(p.communicate(timeout=60)[0].splitlines(), ["acknowledged"])
-                self.assertEqual(node.end()[0], [f"block {i} {n}" for i, n in enumerate(SIZES)] + ["done, 0 bytes held"])
+                self.assertEqual(self.they_receive(protocol, iotdb(), "Exchange"), ["status 200"])
+
+    def test_iotdb_sends(self):
+        for protocol in PROTOCOLS:
+            with self.subTest(protocol):
+                self.they_send(protocol, iotdb(), "Exchange")
+
+    def test_thrift_receives(self):
+        """Thrift's classes from our interface file, in fragments."""
+        for protocol in PROTOCOLS:
+            with self.subTest(protocol):
+                self.assertEqual(self.they_receive(protocol, thrift(), "Fragments", LIMIT), [])
+
+    def test_thrift_sends(self):
+        for protocol in PROTOCOLS:
+            with self.subTest(protocol):
+                self.they_send(protocol, thrift(), "Fragments", 777)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 from iotdb.tsfile.utils.tsblock_serde import deserialize
 
-from java_peer import java
+from java_peer import iotdb, java
 
 BUILD = os.path.dirname(os.path.dirname(os.path.realpath(os.environ["SLUICE_BIN"])))
 TSBLOCKS = os.path.join(BUILD, "tests", "interop", "tsblocks")
@@ -60,14 +60,14 @@ class TsBlocks(unittest.TestCase):
 
     def test_reference_reads_and_writes_the_same_bytes(self):
         files = self.written()
-        self.assertEqual(java("TsBlocks", "read", *files), ours("print", *files))
+        self.assertEqual(java(iotdb(), "TsBlocks", "read", *files), ours("print", *files))
         for path in files:
             with self.subTest(os.path.basename(path)), open(path, "rb") as f, open(path + ".java", "rb") as g:
                 self.assertEqual(f.read().hex(), g.read().hex())
 
     def test_blocks_of_the_reference(self):
         """Dictionaries, runs, null arrays without a null, of every type."""
-        lines = java("TsBlocks", "make", self.folder)
+        lines = java(iotdb(), "TsBlocks", "make", self.folder)
         files = [os.path.join(self.folder, f"{i}.made") for i in range(len(os.listdir(self.folder)))]
         self.assertTrue(any(b"\5" in pathlib.Path(f).read_bytes()[14:21] for f in files))
         self.assertEqual(ours("print", *files), lines)
