@@ -313,7 +313,7 @@ static void tasks_pause_holds_no_thread(void **state)
 {
     struct sl_tasks *pool = NULL;
     sl_err err = SL_ERR_INIT;
-    struct probe retry = {.task.run = run_probe, .again_millis = 300}, other[20] = {0}, never = {.task.run = run_probe};
+    struct probe retry = {.task.run = run_probe, .again_millis = 1500}, other[20] = {0}, never = {.task.run = run_probe};
 
     (void)state;
     assert_ok(sl_tasks_new(1, 50, &pool, &err), err);
@@ -367,12 +367,12 @@ static void tasks_run_beside_each_other(void **state)
     (void)state;
     assert_ok(sl_tasks_new(6, 20, &pool, &err), err);
     for (size_t i = 0; i < 6; i++) {
-        p[i] = (struct probe){.task.run = run_probe, .pool = pool, .sleep_millis = 200};
+        p[i] = (struct probe){.task.run = run_probe, .pool = pool, .sleep_millis = 500};
         sl_tasks_submit(pool, &p[i].task, 0);
     }
     for (size_t i = 0; i < 6; i++)
         wait_for(&p[i].ran, 1);
-    assert_true(sl_mono_nanos() - start < 1000000000);
+    assert_true(sl_mono_nanos() - start < 2500000000);
     sl_sleep_millis(60); /* threads end meanwhile */
     sl_tasks_submit(pool, &p[0].task, 0);
     wait_for(&p[0].ran, 2);
