@@ -15,6 +15,12 @@ struct idle {
     struct sl_link *conn; /* owned */
 };
 
+/* A call under way, on the stack of its thread. */
+struct running {
+    struct running *next, **at; /* of the client */
+    struct sl_link *conn;
+};
+
 struct sl_client {
     struct sl_client_setup setup; /* constant */
     struct sl_tls *tls;           /* owned; NULL: plain */
@@ -23,6 +29,8 @@ struct sl_client {
     pthread_mutex_t lock; /* all below */
     struct sl_map *idle;  /* owned; address -> list of struct idle, newest first */
     size_t nidle;
+    struct running *running;
+    bool stopped;
 };
 
 int sl_client_new(const struct sl_client_setup *setup, struct sl_client **out, sl_err *err)
@@ -155,6 +163,36 @@ void sl_interrupt(struct sl_interrupt *i)
     pthread_mutex_unlock(&i->lock);
 }
 
+void sl_client_stop(struct sl_client *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->stopped = true;
+    for (struct running *r = c->running; r; r = r->next)
+        sl_link_interrupt(r->conn);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static int start_running(struct sl_client *c, struct running *r, struct sl_link *conn, sl_err *err)
+{
+    pthread_mutex_lock(&c->lock);
+    bool stopped = c->stopped;
+    *r = (struct running){c->running, &c->running, conn};
+    if (r->next)
+        r->next->at = &r->next;
+    c->running = r;
+    pthread_mutex_unlock(&c->lock);
+    return stopped ? sl_err_set(err, SL_ECANCELLED, "no call is made any more") : SL_OK;
+}
+
+static void stop_running(struct sl_client *c, struct running *r)
+{
+    pthread_mutex_lock(&c->lock);
+    *r->at = r->next;
+    if (r->next)
+        r->next->at = r->at;
+    pthread_mutex_unlock(&c->lock);
+}
+
 static int enter(struct sl_interrupt *i, struct sl_link *conn, sl_err *err)
 {
     int rc = SL_OK;
@@ -189,6 +227,7 @@ static int exchange(struct sl_client *c, const char *address, struct sl_interrup
 {
     struct sl_buf frame = SL_BUF_INIT;
     struct sl_link *conn = NULL;
+    struct running running;
     sl_err own = SL_ERR_INIT;
     int rc = SL_OK;
 
@@ -197,12 +236,16 @@ static int exchange(struct sl_client *c, const char *address, struct sl_interrup
     call->seqid = atomic_fetch_add(&c->seqid, 1);
     SL_GO(sl_mpp_call_write(&frame, c->setup.protocol, call, err));
     SL_GO(borrow(c, address, &conn, err));
-    SL_GO(enter(interrupt, conn, err));
     sl_str piece = sl_buf_view(&frame);
-    rc = sl_link_write(conn, &piece, 1, err);
+    rc = start_running(c, &running, conn, err);
+    if (rc == SL_OK)
+        rc = enter(interrupt, conn, err);
+    if (rc == SL_OK)
+        rc = sl_link_write(conn, &piece, 1, err);
     if (rc == SL_OK)
         rc = answer(c, conn, call->seqid, user, err);
     leave(interrupt, conn);
+    stop_running(c, &running);
 done:
     if (rc == SL_OK) {
         give_back(c, address, conn);

@@ -8,7 +8,7 @@
 #include "base/sys.h"
 #include "exchange/node_priv.h"
 
-enum { ATTEMPTS = 3, PAUSE_MILLIS = 1000, GOODBYE_MILLIS = 2000, STATUS_OK = 200 };
+enum { ATTEMPTS = 3, PAUSE_MILLIS = 1000, GOODBYE_MILLIS = 500, STATUS_OK = 200 };
 static const uint64_t MEMORY = 1ull << 30;
 
 static void add_key(struct sl_buf *out, const struct sl_mpp_instance *id, const sl_str *node)
@@ -308,6 +308,8 @@ void sl_exchange_close(struct sl_exchange *x)
     if (!x)
         return;
     say_goodbye(x);
+    if (x->client)
+        sl_client_stop(x->client);
     sl_server_stop(x->server);
     sl_tasks_close(x->tasks);
     sl_tasks_free(x->tasks);

@@ -300,6 +300,7 @@ enum sl_pull sl_intake_pull(struct sl_intake *s, sl_fetch_fn *fetch, void *user)
         if (err.flags & SL_ERR_RETRY)
             sl_err_ctx(&err, "after %u attempts", s->tries);
         pthread_mutex_lock(&s->lock);
+        s->fetching = false; /* so that all memory goes with the failure */
         sl_intake_fail(s, &err);
         sl_intake_leave(s);
         break;
