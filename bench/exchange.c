@@ -192,16 +192,30 @@ static void sender(const struct plan *p)
     sl_exchange_close(x);
 }
 
-/* Takes the blocks of all channels; of one with a thread of its own if there is one only. */
-static void receive_round(struct sl_source_handle **h, const struct plan *p)
+/* A source pulls from its first call on: all begin at once. */
+static void begin_all(struct sl_source_handle **h, const struct plan *p, struct sl_bytes **first)
 {
     sl_err err = SL_ERR_INIT;
 
+    for (size_t i = 0; i < p->channels; i++) {
+        int rc = sl_source_handle_next(h[i], 0, &first[i], &err);
+
+        if (rc != SL_OK && rc != SL_EBUSY)
+            die("next", &err);
+    }
+}
+
+static void receive_round(struct sl_source_handle **h, const struct plan *p)
+{
+    static struct sl_bytes *first[CHANNELS_MAX];
+    sl_err err = SL_ERR_INIT;
+
+    begin_all(h, p, first);
     for (size_t b = 0; b <= p->blocks; b++)
         for (size_t i = 0; i < p->channels; i++) {
-            struct sl_bytes *bytes = NULL;
+            struct sl_bytes *bytes = b ? NULL : first[i];
 
-            if (sl_source_handle_next(h[i], -1, &bytes, &err) != SL_OK)
+            if (!bytes && sl_source_handle_next(h[i], -1, &bytes, &err) != SL_OK)
                 die("next", &err);
             if (bytes ? b == p->blocks || sl_bytes_size(bytes) != p->size : b != p->blocks)
                 die("a block is missing or wrong", &err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool sl_size_add(size_t a, size_t b, size_t *out)
 {
@@ -95,6 +96,44 @@ void *sl_reallocarray(void *p, size_t count, size_t size)
 void sl_free(void *p)
 {
     free(p);
+}
+
+/* ---- pages ---- */
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 }; /* overruns of pages would not be seen */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
+void *sl_pages_alloc(size_t n)
+{
+    if (SANITIZED)
+        return sl_malloc(n);
+    void *p = may_allocate() ? mmap(NULL, n ? n : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void *sl_pages_resize(void *p, size_t old_n, size_t n)
+{
+    if (SANITIZED)
+        return sl_realloc(p, n);
+    void *q = may_allocate() ? mremap(p, old_n ? old_n : 1, n ? n : 1, MREMAP_MAYMOVE) : MAP_FAILED;
+    return q == MAP_FAILED ? NULL : q;
+}
+
+void sl_pages_free(void *p, size_t n)
+{
+    if (SANITIZED)
+        sl_free(p);
+    else if (p)
+        munmap(p, n ? n : 1);
 }
 
 char *sl_strndup(const char *p, size_t n)

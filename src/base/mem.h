@@ -19,6 +19,12 @@ char *sl_strndup(const char *p, size_t n);      /* terminated copy of N bytes */
 char *sl_str_dup(sl_str s);                     /* terminated copy */
 char *sl_asprintf(const char *fmt, ...) SL_PRINTF(1, 2);
 
+/* Memory of its own pages, for blocks of megabytes: it goes back to the system when it is freed, whichever thread that does, and growing it
+ * copies nothing. N as at the last call. Not initialised for the caller: it reads as zeros where it was never written. */
+void *sl_pages_alloc(size_t n);
+void *sl_pages_resize(void *p, size_t old_n, size_t n); /* on failure P stays valid */
+void sl_pages_free(void *p, size_t n);          /* NULL is fine */
+
 void sl_mem_fail_nth(int64_t n);                /* tests: the n-th allocation from now fails once; 0 = off */
 int64_t sl_mem_count(void);                     /* tests: allocations so far */
 
