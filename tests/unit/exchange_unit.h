@@ -90,15 +90,20 @@ static inline void unit_open(struct unit_pair *p, const struct sl_exchange_opts 
     unit_open_channel(p, 0, false, &p->sink, &p->source);
 }
 
+static inline void unit_wait_for_zero(struct sl_exchange *x)
+{
+    for (int i = 0; i < 400 && sl_exchange_memory_used(x); i++)
+        sl_sleep_millis(5); /* a response may be on its way still */
+    assert_int_equal(sl_exchange_memory_used(x), 0);
+}
+
 /* Frees all; both pools must be back at zero. */
 static inline void unit_close(struct unit_pair *p)
 {
     sl_sink_channel_free(p->sink);
     sl_source_handle_free(p->source);
-    for (int i = 0; i < 200 && (sl_exchange_memory_used(p->up) || sl_exchange_memory_used(p->down)); i++)
-        sl_sleep_millis(5); /* a response may be on its way still */
-    assert_int_equal(sl_exchange_memory_used(p->up), 0);
-    assert_int_equal(sl_exchange_memory_used(p->down), 0);
+    unit_wait_for_zero(p->up);
+    unit_wait_for_zero(p->down);
     sl_exchange_close(p->up);
     sl_exchange_close(p->down);
 }

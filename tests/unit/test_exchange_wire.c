@@ -131,6 +131,8 @@ static void pairing(enum age age, bool whole_blocks, const size_t *sizes, size_t
     assert_int_equal(atomic_load(&o.calls), calls);
     assert_int_equal(atomic_load(&o.with_offset), whole_blocks ? 0 : calls);
     sl_source_handle_free(h);
+    for (int i = 0; i < 400 && sl_mempool_used(pool); i++)
+        sl_sleep_millis(5);
     assert_int_equal(sl_mempool_used(pool), 0); /* all acknowledged */
     assert_int_equal(sl_exchange_memory_used(down), 0);
     assert_int_equal(sl_client_idle(client), 1);
