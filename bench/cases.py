@@ -1,6 +1,7 @@
 """The cases of the benchmark, one function each; ALL names them in order."""
 import concurrent.futures
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -321,5 +322,46 @@ def memory(b):
     remove(warehouse)
 
 
+# ---- the exchange ----
+
+def exchange_run(b, *args, program="exchange"):
+    return json.loads(b.run([os.path.join(b.build, "bench", program), *map(str, args)]))
+
+
+def exchange(b):
+    """From serialized to assembled bytes between two processes, beside sockets alone and Thrift's own library for C."""
+    scale = 8 if b.quick else 1
+    limit, mib = 4 << 20, 2 ** 20
+    glib = os.path.exists(os.path.join(b.build, "bench/exchange_glib"))
+    for name, blocks, size in ((f"exchange of {1024 // scale} MiB in blocks of 128 KiB", 8192 // scale, 128 << 10),
+                               (f"exchange of one value of {512 // scale} MiB", 1, (512 << 20) // scale)):
+        peaks = {"sender": [], "receiver": [], "payload": []}
+
+        def ours():
+            r = exchange_run(b, "ours", blocks, size, limit)
+            peaks["sender"].append(r["senderPeakKiB"] / 1024)
+            peaks["receiver"].append((r["receiverPeakKiB"] - (size >> 10) * (blocks == 1)) / 1024)
+            peaks["payload"].append(r["largestPayload"] / mib)
+            return r["seconds"]
+
+        b.pairs_of(name, ours, lambda: exchange_run(b, "plain", blocks, size, limit)["seconds"], 0.85)
+        if glib:
+            pairs, b.pairs = b.pairs, 3
+            b.pairs_of("  beside Thrift c_glib", ours, lambda: exchange_run(b, blocks, size, limit, program="exchange_glib")["seconds"], 2)
+            b.pairs = pairs
+        b.add("  largest payload of a response", [max(peaks["payload"])], "MiB", limit / mib, higher=False)
+        if blocks == 1:
+            b.add("  sender: peak beside the serialized copy", peaks["sender"], "MiB", 9, higher=False)
+            b.add("  receiver: peak beside the assembled copy", peaks["receiver"], "MiB", 9, higher=False)
+    n = 20 if b.quick else 100
+    r = exchange_run(b, "idle", n, 8 << 20)
+    for side in ("sender", "receiver"):
+        b.add(f"idle pooled connection, {side}", [r[side + "IdleKiB"] / n], "KiB", 64, higher=False, note=f"{n} of them, after as many values of 8 MiB at once")
+    r = exchange_run(b, "channels", 1000, 20 if b.quick else 100, 2000)
+    total = 1000 * (20 if b.quick else 100) * 2000 / mib
+    b.add("1,000 channels at once", [total / r["seconds"]], "MiB/s", note=f"{total:.0f} MiB in blocks of 2 kB; peak {r['senderPeakKiB'] / 1024:.0f} MiB "
+          f"at the sender, {r['receiverPeakKiB'] / 1024:.0f} MiB at the receiver")
+
+
 ALL = {"ingest": ingest, "aggregate": aggregate, "compact": compact, "update": update, "commits": commits, "plan": plan, "race": race,
-       "first-row": first_row, "follow": follow, "memory": memory}
+       "first-row": first_row, "follow": follow, "memory": memory, "exchange": exchange}

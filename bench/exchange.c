@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "sluice/exchange.h"
-#include "sluice/sys.h"
 
 enum { RING = 64 << 20, REQUEST = 85, ANSWER_HEAD = 59, CHANNELS_MAX = 4096 };
 
@@ -185,6 +185,7 @@ static void sender(const struct plan *p)
     long before = memory("VmRSS:");
     send_round(c, p, &d);
     tell(p->from_sender, memory("VmHWM:") - before);
+    tell(p->from_sender, (long)sl_metric_get(SL_M_EXCHANGE_LARGEST_PAYLOAD));
     for (size_t i = 0; i < p->channels; i++)
         sl_sink_channel_free(c[i]);
     hear(p->to_sender);
@@ -245,15 +246,15 @@ static void receiver(const struct plan *p, const char *kind)
     tell(p->to_sender, 0);
     receive_round(h, p);
     double seconds = now() - start;
-    long peak = memory("VmHWM:") - before, sender_peak = hear(p->from_sender);
+    long peak = memory("VmHWM:") - before, sender_peak = hear(p->from_sender), payload = hear(p->from_sender);
     for (size_t i = 0; i < p->channels; i++)
         sl_source_handle_free(h[i]);
     sl_sleep_millis(1500); /* task threads that idle end meanwhile */
     long idle = memory("VmRSS:") - before;
     tell(p->to_sender, 0);
     printf("{\"kind\": \"%s\", \"seconds\": %.6f, \"senderPeakKiB\": %ld, \"receiverPeakKiB\": %ld, \"senderIdleKiB\": %ld, "
-           "\"receiverIdleKiB\": %ld}\n",
-           kind, seconds, sender_peak, peak, hear(p->from_sender), idle);
+           "\"receiverIdleKiB\": %ld, \"largestPayload\": %ld}\n",
+           kind, seconds, sender_peak, peak, hear(p->from_sender), idle, payload);
     sl_exchange_close(x);
 }
 

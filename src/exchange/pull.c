@@ -169,6 +169,7 @@ static void put_blocks(struct sl_intake *s, size_t n)
         slot->block = s->round.blocks.v[i];
         s->round.blocks.v[i] = NULL;
         trim_grant(s, s->pulled, sl_bytes_size(slot->block));
+        sl_metric_add(SL_M_EXCHANGE_RECEIVED_BYTES, (int64_t)sl_bytes_size(slot->block));
         s->pulled++;
     }
     s->complete = s->pulled;
@@ -294,6 +295,7 @@ enum sl_pull sl_intake_pull(struct sl_intake *s, sl_fetch_fn *fetch, void *user)
         if (rc == SL_OK)
             continue;
         if ((err.flags & SL_ERR_RETRY) && ++s->tries < s->setup.attempts) {
+            sl_metric_add(SL_M_EXCHANGE_RETRIES, 1);
             sl_log(SL_LOG_DEBUG, "exchange", "attempt %u of %u: %s", s->tries, s->setup.attempts, err.text);
             return finish_pull(s, true);
         }

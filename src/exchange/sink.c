@@ -456,6 +456,14 @@ static int fill_bounded(struct sl_sink *s, const struct sl_ask *ask, struct sl_r
     return SL_OK;
 }
 
+static void count_response(const struct sl_ask *ask, const struct sl_response *r)
+{
+    sl_metric_add(SL_M_EXCHANGE_RESPONSES, 1);
+    sl_metric_add(SL_M_EXCHANGE_SENT_BYTES, (int64_t)r->bytes);
+    if (ask->has_offset && (int64_t)r->bytes > sl_metric_get(SL_M_EXCHANGE_LARGEST_PAYLOAD))
+        sl_metric_set(SL_M_EXCHANGE_LARGEST_PAYLOAD, (int64_t)r->bytes);
+}
+
 int sl_sink_get(struct sl_sink *s, const struct sl_ask *ask, struct sl_response *out, sl_err *err)
 {
     int rc = SL_OK;
@@ -469,6 +477,8 @@ int sl_sink_get(struct sl_sink *s, const struct sl_ask *ask, struct sl_response 
     pthread_mutex_unlock(&s->lock);
     if (rc != SL_OK)
         sl_response_clear(out);
+    else
+        count_response(ask, out);
     return rc;
 }
 
