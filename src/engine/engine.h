@@ -18,9 +18,12 @@
 
 #include "base/str.h"
 
-struct sl_engine;
+struct sl_arena;
 struct sl_conn;
+struct sl_engine;
+struct sl_field;
 struct sl_result;
+struct sl_vector;
 
 struct sl_engine_opts {
     uint32_t threads;       /* 0: as many as there are processors */
@@ -75,6 +78,10 @@ bool sl_result_null(const struct sl_result *r, size_t col, size_t row);
 int64_t sl_result_i64(const struct sl_result *r, size_t col, size_t row);   /* integers (clamped), BOOLEAN, DATE days, TIME and TIMESTAMP raw */
 double sl_result_f64(const struct sl_result *r, size_t col, size_t row);    /* FLOAT, DOUBLE, integers */
 sl_str sl_result_str(const struct sl_result *r, size_t col, size_t row);    /* VARCHAR, BLOB */
+/* The current rows as vectors, for values that have no call of their own: columns [from, from + n) as FIELDS say, whose types must be
+ * the result's. VECTORS (n of them, memory from A) are made by the first call, with *VECTORS NULL, and renewed by the later ones. */
+int sl_result_vectors(struct sl_result *r, size_t from, const struct sl_field *fields, size_t n, struct sl_arena *a,
+                      struct sl_vector **vectors, sl_err *err) SL_WUR;
 void sl_result_free(struct sl_result *r);                                   /* NULL is fine; stops what still runs */
 
 /* Queries of one value. SL_ENOTFOUND if there is no row; NULL gives 0 or an empty text (sl_free). */

@@ -87,6 +87,7 @@ void sl_engine__type_sql(struct sl_buf *out, duckdb_logical_type t);
 /* Make the tree of vectors for T once; memory from A. */
 int sl_engine__vector_init(struct sl_arena *a, struct sl_vector *v, const struct sl_type *t, sl_err *err);
 void sl_engine__vector_bind(struct sl_vector *v, duckdb_vector duck, size_t cap); /* to empty rows */
+void sl_engine__vector_view(struct sl_vector *v, duckdb_vector duck, size_t rows); /* to filled rows, entries of lists too */
 int sl_engine__vector_finish(struct sl_vector *v, sl_err *err);                  /* after the last row: sizes of lists */
 
 /* ---- result.c ---- */

@@ -10,6 +10,11 @@
 #include "data/type.h"
 #include "engine/engine.h"
 
+/* An entry of a file's key/value metadata: text without NUL bytes. */
+struct sl_parquet_kv {
+    sl_str key, value;
+};
+
 struct sl_parquet_spec {
     /* Absolute folder; its parent exists. Without partitions the files are DIR/<prefix><n>.parquet, and DIR may hold others.
      * With partitions they are DIR/<prefix>parts/<some folder>/<n>.parquet: the caller moves them to where they belong
@@ -24,6 +29,8 @@ struct sl_parquet_spec {
     int level;                     /* zstd; 0: 1 */
     const struct sl_field *fields; /* ids to write into the file, columns by position; NULL: none */
     size_t nfields;
+    const struct sl_parquet_kv *kv; /* key/value metadata of the footer; NULL: none */
+    size_t nkv;
     /* Memory. One value passes through about four copies on its way into a file, on each thread, so with values above about
      * 1/16 of --memory not all threads fit. `wide`: such values are to be expected; the write runs alone and on one thread,
      * and then needs about four times the widest value. It is slow with many small rows in many partitions.

@@ -116,7 +116,13 @@ static void add_options(struct write *w)
         }
         sl_buf_ch(&w->sql, '}');
     }
-    sl_buf_ch(&w->sql, ')');
+    for (size_t i = 0; i < spec->nkv; i++) {
+        sl_buf_addc(&w->sql, i ? ", " : ", KV_METADATA {");
+        sl_buf_sql_ident(&w->sql, spec->kv[i].key);
+        sl_buf_addc(&w->sql, ": ");
+        sl_buf_sql_string(&w->sql, spec->kv[i].value);
+    }
+    sl_buf_addc(&w->sql, spec->nkv ? "})" : ")");
 }
 
 /* Where COPY writes to: a file or a folder. */

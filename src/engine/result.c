@@ -152,6 +152,25 @@ sl_str sl_result_str(const struct sl_result *r, size_t col, size_t row)
     return r->text ? rendered(r, c, row) : (sl_str){"", 0};
 }
 
+int sl_result_vectors(struct sl_result *r, size_t from, const struct sl_field *fields, size_t n, struct sl_arena *a,
+                      struct sl_vector **vectors, sl_err *err)
+{
+    if (from + n > r->ncols)
+        return sl_err_set(err, SL_EBUG, "a query of %zu columns is read as one of %zu", r->ncols, from + n);
+    if (!*vectors) {
+        struct sl_vector *v = sl_arena_array(a, n ? n : 1, sizeof *v);
+
+        if (!v)
+            return sl_err_nomem(err);
+        for (size_t i = 0; i < n; i++)
+            SL_TRY(sl_engine__vector_init(a, &v[i], fields[i].type, err));
+        *vectors = v;
+    }
+    for (size_t i = 0; i < n; i++)
+        sl_engine__vector_view(&(*vectors)[i], r->cols[from + i].vector, duckdb_data_chunk_get_size(r->chunk));
+    return SL_OK;
+}
+
 void sl_result_free(struct sl_result *r)
 {
     if (!r)

@@ -90,6 +90,24 @@ void sl_engine__vector_bind(struct sl_vector *v, duckdb_vector duck, size_t cap)
     forget_entries(v);
 }
 
+void sl_engine__vector_view(struct sl_vector *v, duckdb_vector duck, size_t rows)
+{
+    duckdb_vector entries;
+    size_t n;
+
+    rebind(v, duck, rows);
+    for (size_t i = 0; v->type->kind == SL_ROW && i < v->nchildren; i++)
+        sl_engine__vector_view(&v->children[i], duckdb_struct_vector_get_child(duck, i), rows);
+    if (v->type->kind != SL_ARRAY && v->type->kind != SL_MAP)
+        return;
+    n = v->list_used = duckdb_list_vector_get_size(duck);
+    entries = duckdb_list_vector_get_child(duck);
+    if (v->type->kind == SL_ARRAY)
+        sl_engine__vector_view(&v->children[0], entries, n);
+    for (size_t i = 0; v->type->kind == SL_MAP && i < 2; i++)
+        sl_engine__vector_view(&v->children[i], duckdb_struct_vector_get_child(entries, i), n);
+}
+
 int sl_engine__vector_finish(struct sl_vector *v, sl_err *err)
 {
     bool list = v->type->kind == SL_ARRAY || v->type->kind == SL_MAP;

@@ -348,6 +348,26 @@ static void test_out_of_memory(void **state)
     }
 }
 
+static void test_key_values(void **state)
+{
+    const struct sl_parquet_kv kv[] = {{SL_LIT("org.example.a"), SL_LIT("it's")}, {SL_LIT("b"), SL_LIT("")}};
+    struct sl_parquet_spec spec = {.dir = sl_str_c(folder), .prefix = SL_LIT("kv-"), .kv = kv, .nkv = 2};
+    struct sl_parquet_files f;
+    sl_err err = SL_ERR_INIT;
+    struct sl_buf sql = SL_BUF_INIT;
+    char *text = NULL;
+
+    (void)state;
+    assert_ok(sl_parquet_write(conn, SL_LIT("SELECT 1 AS a"), &spec, &f, &err), err);
+    sl_buf_printf(&sql, "SELECT string_agg(decode(key) || '=' || decode(value), ',' ORDER BY key) FROM parquet_kv_metadata('%s')", f.v[0].path);
+    assert_ok(sl_conn_query_str(conn, sl_buf_view(&sql), &text, &err), err);
+    assert_string_equal(text, "b=,org.example.a=it's");
+    sl_free(text);
+    sl_buf_release(&sql);
+    sl_parquet_files_discard(&f);
+    sl_parquet_files_release(&f);
+}
+
 static void test_bad_files(void **state)
 {
     struct sl_parquet_info info;
@@ -374,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_one_file), cmocka_unit_test(test_no_rows), cmocka_unit_test(test_rolling),
         cmocka_unit_test(test_partitions), cmocka_unit_test(test_many_partitions), cmocka_unit_test(test_nothing_left),
         cmocka_unit_test(test_field_ids), cmocka_unit_test(test_wide), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_key_values),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

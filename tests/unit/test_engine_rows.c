@@ -473,6 +473,47 @@ static void test_scalar(void **state)
     assert_string_equal(err.text, "\"no\" is no word");
 }
 
+/* ---- results as vectors ---- */
+
+static void test_result_vectors(void **state)
+{
+    struct sl_arena arena = SL_ARENA_INIT;
+    const struct sl_type *type;
+    struct sl_vector *v = NULL;
+    struct sl_result *r = NULL;
+    sl_err err = SL_ERR_INIT;
+    size_t rows, from, n, seen = 0;
+
+    (void)state;
+    assert_ok(sl_type_from_sql(&arena, SL_LIT("ROW<a INT, l ARRAY<STRING>, m MAP<STRING, INT>, d DECIMAL(20, 2)>"), &type, &err), err);
+    assert_ok(sl_conn_query(conn, SL_LIT("SELECT i::INTEGER, ['element ' || i || ' of a list', NULL], MAP {'k' || i: i::INTEGER}, "
+                                         "(i + 0.25)::DECIMAL(20, 2) FROM range(5000) t(i) ORDER BY i DESC"), &r, &err), err);
+    for (;;) {
+        assert_ok(sl_result_next(r, &rows, &err), err);
+        if (!rows)
+            break;
+        assert_ok(sl_result_vectors(r, 0, type->fields, 4, &arena, &v, &err), err);
+        for (size_t i = 0; i < rows; i++, seen++) {
+            const int want = 4999 - (int)seen;
+            char text[64];
+
+            assert_int_equal(((int32_t *)v[0].data)[i], want);
+            snprintf(text, sizeof text, "element %d of a list", want);
+            sl_vector_list_get(&v[1], i, &from, &n);
+            assert_int_equal(n, 2);
+            assert_true(sl_str_eqc(sl_vector_bytes(&v[1].children[0], from), text));
+            assert_true(sl_vector_is_null(&v[1].children[0], from + 1));
+            sl_vector_list_get(&v[2], i, &from, &n);
+            assert_int_equal(n, 1);
+            assert_int_equal(((int32_t *)v[2].children[1].data)[from], want);
+            assert_true(((sl_i128 *)v[3].data)[i] == want * 100 + 25);
+        }
+    }
+    assert_int_equal(seen, 5000);
+    sl_result_free(r);
+    sl_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_late_error), cmocka_unit_test(test_abandoned), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_unsupported_type), cmocka_unit_test(test_bad_text), cmocka_unit_test(test_plain_batch),
         cmocka_unit_test(test_partition), cmocka_unit_test(test_deleted), cmocka_unit_test(test_scalar),
+        cmocka_unit_test(test_result_vectors),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
