@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -46,6 +47,19 @@ def run(*args, stdin=None, env=None, cwd=None, timeout=120):
 def start(*args, env=None, cwd=None, **popen):
     """Starts the program and leaves it running; the caller ends it."""
     return subprocess.Popen([BIN, *map(str, args)], env={**os.environ, **(env or {})}, cwd=cwd, **popen)
+
+
+def wait_stopped(process, seconds=60):
+    """Until a process has stopped itself at a failpoint; SIGCONT lets it go on."""
+    end = time.monotonic() + seconds
+    while process.poll() is None:
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as f:
+            if f.read().rpartition(")")[2].split()[0] == "T":
+                return
+        if time.monotonic() > end:
+            raise TimeoutError("the process did not come to its failpoint")
+        time.sleep(0.02)
+    raise ChildProcessError(f"the process ended with {process.returncode} before its failpoint")
 
 
 class Case(unittest.TestCase):

@@ -3,10 +3,11 @@
 #ifdef SL_FAILPOINTS
 
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum action { FAIL, EXIT, SLEEP };
+enum action { FAIL, EXIT, SLEEP, STOP };
 enum { POINTS_MAX = 16, EXIT_STATUS = 99 };
 
 static struct point {
@@ -21,7 +22,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void bad(sl_str text)
 {
-    fprintf(stderr, "SLUICE_FAILPOINT: cannot read \"" SL_STRF "\": name[:n]=error|exit|sleep=MS\n", SL_STRV(text));
+    fprintf(stderr, "SLUICE_FAILPOINT: cannot read \"" SL_STRF "\": name[:n]=error|exit|stop|sleep=MS\n", SL_STRV(text));
     abort();
 }
 
@@ -45,6 +46,8 @@ static void add_point(sl_str text)
         p->action = FAIL;
     else if (sl_str_eqc(what, "exit"))
         p->action = EXIT;
+    else if (sl_str_eqc(what, "stop"))
+        p->action = STOP;
     else if (sl_str_starts(what, "sleep=") && sl_parse_u64(sl_str_sub(what, 6, what.n), &p->millis))
         p->action = SLEEP;
     else
@@ -80,7 +83,10 @@ int sl_failpoint(const char *name, sl_err *err)
             _exit(EXIT_STATUS);
         if (p->action == FAIL)
             return sl_err_set(err, SL_EIO, "failpoint \"%s\"", name);
-        usleep((useconds_t)(p->millis * 1000));
+        if (p->action == STOP)
+            raise(SIGSTOP);
+        else
+            usleep((useconds_t)(p->millis * 1000));
     }
     return SL_OK;
 }

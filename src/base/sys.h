@@ -47,7 +47,7 @@ void sl_metric_set(enum sl_metric m, int64_t n);
 int64_t sl_metric_get(enum sl_metric m);
 void sl_metrics_text(struct sl_buf *out);   /* Prometheus text form */
 
-/* ---- failpoints: test builds only; SLUICE_FAILPOINT=name[:n]=error|exit|sleep=MS ---- */
+/* ---- failpoints: test builds only; SLUICE_FAILPOINT=name[:n]=error|exit|stop|sleep=MS ---- */
 #ifdef SL_FAILPOINTS
 int sl_failpoint(const char *name, sl_err *err);
 #define SL_FAILPOINT(name, err) sl_failpoint(name, err)

@@ -339,7 +339,8 @@ bool sl_tree_only_columns(const json_t *expr, const char *const *names, size_t n
                 return true;
         return false;
     }
-    if (!one_of(class, plain))
+    /* Operators (+, LIKE) always give the same answer, which a function need not. */
+    if (!one_of(class, plain) && !(sl_str_eqc(class, "FUNCTION") && json_is_true(json_object_get(expr, "is_operator"))))
         return false;
     if (sl_str_eqc(class, "CONSTANT"))
         return true;

@@ -39,6 +39,19 @@ class Sql(sluice.Case):
         return e
 
 
+class Isolation(Sql):
+    def test_delete_of_partitions_takes_what_appears_meanwhile(self):
+        self.sql("CREATE TABLE t (k INT, p STRING) PARTITIONED BY (p); INSERT INTO t VALUES (1, 'a1'), (2, 'b'), (5, 'gone');"
+                 "DELETE FROM t WHERE p = 'gone'")
+        deleting = sluice.start("sql", "-w", self.warehouse, "-e", "DELETE FROM t WHERE p LIKE 'a%'",
+                                env={"SLUICE_FAILPOINT": "rewrite.before_commit:1=stop"})
+        sluice.wait_stopped(deleting)
+        self.sql("INSERT INTO t VALUES (3, 'a2'), (4, 'c')")
+        deleting.send_signal(signal.SIGCONT)
+        self.assertEqual(deleting.wait(), 0)
+        self.assertEqual(self.rows("SELECT k, p FROM t ORDER BY k"), [{"k": 2, "p": "b"}, {"k": 4, "p": "c"}])
+
+
 class SeedStatements(Sql):
     """The statements of the proposal, written as it writes them."""
 

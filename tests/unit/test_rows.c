@@ -260,6 +260,7 @@ static void reads_files_without_partition_columns(void **state)
     struct sl_buf path = SL_BUF_INIT;
     struct sl_stat st;
     sl_err err = SL_ERR_INIT;
+    char names[2][32];
     bool external;
 
     (void)state;
@@ -267,6 +268,8 @@ static void reads_files_without_partition_columns(void **state)
     struct sl_append *t = open_table("hive");
     assert_ok(sl_append_write(t, conn, SL_LIT("SELECT 'a', 1 UNION ALL SELECT 'b', 2"), NULL, &files, &err), err);
     for (size_t i = 0; i < files.n; i++) {
+        snprintf(names[i], sizeof names[i], "00000%zu_0.parquet", i);
+        files.v[i].file.file_name = sl_str_c(names[i]);
         sl_buf_reset(&path);
         assert_ok(sl_append_file_full(t, &files.v[i], &path, &err), err);
         assert_ok(sl_conn_execf(conn, &err, "COPY (SELECT %zu::INT AS v) TO '%s'", i + 10, path.p), err);
@@ -278,6 +281,8 @@ static void reads_files_without_partition_columns(void **state)
     struct sl_commit_request req = {.kind = "APPEND", .adds = files.v, .nadds = files.n};
     assert_ok(sl_commit_publish(t, &req, &done, &err), err);
     assert_string_equal(read_table(t, conn, "count(DISTINCT k), min(k), max(k), sum(v)", ""), "2|a|b|21\n");
+    insert(t, conn, "SELECT 'a', 5"); /* with them */
+    assert_string_equal(read_table(t, conn, "k, sum(v)", "GROUP BY k ORDER BY k"), "a|15\nb|11\n");
     sl_new_files_release(&files);
     sl_buf_release(&path);
     sl_append_close(t);

@@ -130,26 +130,32 @@ static bool same_partition(const struct sl_append *t, sl_str a, sl_str b, struct
     return true;
 }
 
-static bool is_overwritten(void *user, const struct sl_manifest_entry *e)
+static enum sl_file_fate fate_of(struct commit *c, const struct sl_manifest_entry *e)
 {
-    struct commit *c = user;
     const struct sl_commit_request *req = c->req;
 
     if (req->overwrite == SL_OVERWRITE_TABLE)
-        return true;
-    if (req->overwrite == SL_OVERWRITE_MATCHING)
-        return sl_binrow_decode(e->partition, c->t->partition_types, c->t->npartition, c->room, NULL) == SL_OK &&
-               req->matches(req->matches_user, c->room);
+        return SL_GOES;
+    if (req->overwrite == SL_OVERWRITE_CHOSEN) {
+        bool read = sl_binrow_decode(e->partition, c->t->partition_types, c->t->npartition, c->room, NULL) == SL_OK;
+
+        return read ? req->fate(req->fate_user, c->room) : SL_UNDECIDED;
+    }
     for (size_t i = 0; i < req->npartitions; i++)
         if (same_partition(c->t, req->partitions[i], e->partition, c->room))
-            return true;
-    return false;
+            return SL_GOES;
+    return SL_STAYS;
+}
+
+static bool may_go(void *user, const struct sl_manifest_entry *e)
+{
+    return fate_of(user, e) != SL_STAYS;
 }
 
 /* INSERT OVERWRITE and the like: everything that is live in the latest snapshot and matches goes. */
 static int find_overwritten(struct commit *c, struct attempt *a, sl_err *err)
 {
-    struct sl_live_filter filter = {.keep_entry = is_overwritten, .user = c};
+    struct sl_live_filter filter = {.keep_entry = may_go, .user = c};
     const struct sl_manifest_entry **v = NULL;
     struct sl_manifest_entry *gone = NULL;
     size_t before = a->delta.n;
@@ -163,6 +169,10 @@ static int find_overwritten(struct commit *c, struct attempt *a, sl_err *err)
     if (!v || !gone)
         SL_GOTO_NOMEM(err);
     for (size_t i = 0; i < a->gone.n; i++) {
+        if (fate_of(c, a->gone.v[i]) != SL_GOES) {
+            rc = sl_err_set(err, SL_ECONFLICT, "the table %s has a partition that was not there when the statement was planned", c->t->label);
+            goto done;
+        }
         gone[i] = *a->gone.v[i];
         gone[i].kind = SL_FILE_DELETE;
         v[i] = &gone[i];

@@ -10,11 +10,18 @@
 
 #define SL_BATCH_IDENTIFIER INT64_MAX
 
+/* What an overwrite does to a live file. */
+enum sl_file_fate {
+    SL_STAYS,
+    SL_GOES,
+    SL_UNDECIDED, /* the request does not say: it was made for an earlier state of the table */
+};
+
 enum sl_overwrite {
     SL_OVERWRITE_NONE,
     SL_OVERWRITE_TABLE,      /* every file that is live at the commit point goes */
     SL_OVERWRITE_PARTITIONS, /* every live file of the partitions given goes */
-    SL_OVERWRITE_MATCHING,   /* every live file goes whose partition `matches` */
+    SL_OVERWRITE_CHOSEN,     /* the fate of every live file is what `fate` says of its partition */
 };
 
 struct sl_commit_request {
@@ -29,8 +36,8 @@ struct sl_commit_request {
     enum sl_overwrite overwrite;
     const sl_str *partitions; /* BinaryRow bytes */
     size_t npartitions;
-    bool (*matches)(void *user, const struct sl_value *partition); /* npartition values */
-    void *matches_user;
+    enum sl_file_fate (*fate)(void *user, const struct sl_value *partition); /* npartition values */
+    void *fate_user;
     const struct sl_option *properties; /* to set; keys must start with "sluice."; a NULL value removes one. The rest is carried forward */
     size_t nproperties;
     const char *const *identities;      /* whose positions are in PROPERTIES: tagged sluice-id-<name> afterwards (P2) */
@@ -48,7 +55,8 @@ struct sl_commit_result {
     int retries;
 };
 
-/* SL_ECONFLICT: files to delete are no longer live, or their deletion vectors changed, or the table was made anew: plan again.
+/* SL_ECONFLICT: files to delete are no longer live, or their deletion vectors changed, or a partition's fate is undecided, or the table was
+ * made anew: plan again.
  * An error with SL_ERR_UNKNOWN_OUTCOME: it may be committed: do not discard the files; call again with look_first.
  * The same (user, identifier, kind) found with other properties or another number of rows is SL_EINPUT. */
 int sl_commit_publish(struct sl_append *t, const struct sl_commit_request *req, struct sl_commit_result *out, sl_err *err) SL_WUR;

@@ -31,14 +31,14 @@ static int matching_init(struct matching *m, const struct sl_append *t, const st
     return SL_OK;
 }
 
-static bool matches(void *user, const struct sl_value *partition)
+static enum sl_file_fate fate(void *user, const struct sl_value *partition)
 {
     const struct matching *m = user;
 
     for (size_t i = 0; i < m->spec->n; i++)
         if (!sl_value_eq(&m->spec->values[i], &partition[m->at[i]]))
-            return false;
-    return true;
+            return SL_STAYS;
+    return SL_GOES;
 }
 
 static int commit(struct sl_append *t, const struct sl_commit_request *req, struct sl_rewrite_result *out, sl_err *err)
@@ -65,8 +65,8 @@ int sl_append_truncate(struct sl_append *t, struct sl_rewrite_result *out, sl_er
 int sl_append_drop_partition(struct sl_append *t, const struct sl_partition_spec *spec, struct sl_rewrite_result *out, sl_err *err)
 {
     struct matching m;
-    struct sl_commit_request req = {.kind = "OVERWRITE", .operation = "TRUNCATE", .overwrite = SL_OVERWRITE_MATCHING, .matches = matches,
-                                    .matches_user = &m};
+    struct sl_commit_request req = {.kind = "OVERWRITE", .operation = "TRUNCATE", .overwrite = SL_OVERWRITE_CHOSEN, .fate = fate,
+                                    .fate_user = &m};
 
     SL_TRY(matching_init(&m, t, spec, err));
     return commit(t, &req, out, err);
@@ -84,7 +84,7 @@ static int check_inside(struct matching *m, const struct sl_new_files *files, sl
         return sl_err_nomem(err);
     for (size_t i = 0; i < files->n; i++) {
         SL_GO(sl_append_partition(m->t, files->v[i].partition, values, err));
-        if (matches(m, values))
+        if (fate(m, values) == SL_GOES)
             continue;
         sl_append_partition_text(m->t, values, &text);
         rc = sl_err_set(err, SL_EINPUT, "the query gives rows of the partition %s, which is not one to overwrite", text.p ? text.p : "");
@@ -126,9 +126,9 @@ static int choose_rule(struct sl_append *t, const struct sl_partition_spec *spec
 
     if (spec) {
         SL_TRY(check_inside(m, files, err));
-        req->overwrite = SL_OVERWRITE_MATCHING;
-        req->matches = matches;
-        req->matches_user = m;
+        req->overwrite = SL_OVERWRITE_CHOSEN;
+        req->fate = fate;
+        req->fate_user = m;
         return SL_OK;
     }
     SL_TRY(sl_schema_option_bool(t->schema, "dynamic-partition-overwrite", true, &dynamic, err));

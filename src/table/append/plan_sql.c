@@ -49,13 +49,19 @@ static bool same_columns(const struct sl_data_file *a, const struct sl_data_file
     return true;
 }
 
+/* Files of a table that was moved over from Hive keep their names, and lack the partition columns, which files written since do not. */
+static bool own_name(const struct sl_plan_file *f)
+{
+    return sl_str_starts(f->entry->file.file_name, "data-");
+}
+
 static bool fits(const struct group *g, const struct sl_plan_file *f)
 {
-    return same_columns(&g->first->entry->file, &f->entry->file) && !g->first->dv == !f->dv &&
+    return own_name(g->first) == own_name(f) && same_columns(&g->first->entry->file, &f->entry->file) && !g->first->dv == !f->dv &&
            (!g->constants || sl_str_eq(g->first->entry->partition, f->entry->partition));
 }
 
-/* Does the file hold every partition column? Those of tables that were moved over from Hive do not. */
+/* Does the file hold every partition column? */
 static int holds_partition(struct grouping *g, const struct sl_schema *schema, const struct sl_plan_file *f, bool *out, sl_err *err)
 {
     struct sl_parquet_info info = SL_PARQUET_INFO_INIT;
@@ -95,10 +101,10 @@ static int new_group(struct grouping *g, const struct sl_plan_file *f, struct gr
 
     SL_TRY(sl_append_schema(g->p->table, f->entry->file.schema_id, &schema, err));
     SL_TRY(check_names(schema, err));
-    /* Groups of one schema are alike in this, so one look into one file is enough for all of them. */
+    /* Groups of one schema and origin are alike in this, so one look into one file is enough for all of them. */
     struct group *like = NULL;
     for (size_t i = 0; i < g->groups.n && !like; i++)
-        if (g->groups.v[i].schema == schema)
+        if (g->groups.v[i].schema == schema && own_name(g->groups.v[i].first) == own_name(f))
             like = &g->groups.v[i];
     if (like)
         holds = !like->constants;

@@ -5,6 +5,7 @@
 
 #include "base/sys.h"
 #include "table/append/assign.h"
+#include "table/append/prune.h"
 #include "table/append/write.h"
 
 struct rewriting {
@@ -297,7 +298,7 @@ static int publish(struct rewriting *w, sl_err *err)
     return rc;
 }
 
-static int attempt(struct rewriting *w, sl_err *err)
+static int rewrite_once(struct rewriting *w, sl_err *err)
 {
     int rc;
 
@@ -318,7 +319,7 @@ done:
     return rc;
 }
 
-static int run(struct rewriting *w, sl_err *err)
+static int run(struct rewriting *w, int (*attempt)(struct rewriting *w, sl_err *err), sl_err *err)
 {
     sl_err own = SL_ERR_INIT;
     int rc;
@@ -346,14 +347,17 @@ int sl_append_update(struct sl_append *t, struct sl_conn *conn, const struct sl_
 {
     struct rewriting w = {.t = t, .conn = conn, .req = req, .result = out, .is_update = true, .files = SL_NEW_FILES_INIT};
 
-    return run(&w, err);
+    return run(&w, rewrite_once, err);
 }
 
 /* ---- DELETE on partition columns alone ---- */
 
 struct partition_list {
-    SL_VEC(sl_str) rows;                    /* BinaryRow bytes */
-    SL_VEC(const struct sl_value *) values;
+    SL_VEC(const struct sl_value *) values; /* npartition each; of the plan */
+    bool *goes;
+    struct sl_append *t;
+    struct sl_pruner *pruner;
+    size_t last;                            /* found by the last look: files of one partition come one after another */
 };
 
 static int distinct_partitions(const struct sl_plan *plan, struct partition_list *out, sl_err *err)
@@ -366,18 +370,15 @@ static int distinct_partitions(const struct sl_plan *plan, struct partition_list
     for (size_t i = 0; i < plan->nfiles; i++) {
         void **slot = sl_map_at(seen, plan->files[i].entry->partition);
         const struct sl_value **values;
-        sl_str *row;
 
         if (!slot)
             SL_GOTO_NOMEM(err);
         if (*slot)
             continue;
         *slot = (void *)plan;
-        row = sl_vec_push(&out->rows);
         values = sl_vec_push(&out->values);
-        if (!row || !values)
+        if (!values)
             SL_GOTO_NOMEM(err);
-        *row = plan->files[i].entry->partition;
         *values = plan->files[i].partition;
     }
 done:
@@ -391,7 +392,7 @@ static void partitions_sql(const struct rewriting *w, const struct partition_lis
 
     add_prelude(w, out);
     sl_buf_addc(out, "SELECT __sl_n FROM (");
-    for (size_t i = 0; i < list->rows.n; i++) {
+    for (size_t i = 0; i < list->values.n; i++) {
         sl_buf_printf(out, "%sSELECT %zu AS __sl_n", i ? " UNION ALL " : "", i);
         for (size_t k = 0; k < t->npartition; k++) {
             sl_buf_addc(out, ", CAST(");
@@ -408,15 +409,17 @@ static void partitions_sql(const struct rewriting *w, const struct partition_lis
     add_condition(w, out);
 }
 
-/* The matching partitions, moved to the front of LIST. */
-static int matching_partitions(struct rewriting *w, struct partition_list *list, sl_err *err)
+static int choose_partitions(struct rewriting *w, struct partition_list *list, bool *any, sl_err *err)
 {
     struct sl_buf sql = SL_BUF_INIT;
     struct sl_result *r = NULL;
-    SL_VEC(sl_str) kept = {0};
     size_t rows;
     int rc;
 
+    *any = false;
+    list->goes = sl_calloc(list->values.n + 1, sizeof *list->goes);
+    if (!list->goes)
+        SL_GOTO_NOMEM(err);
     partitions_sql(w, list, &sql);
     SL_GO(sl_buf_ok(&sql, err));
     SL_GO(sl_conn_query(w->conn, sl_buf_view(&sql), &r, err));
@@ -424,53 +427,79 @@ static int matching_partitions(struct rewriting *w, struct partition_list *list,
         SL_GO(sl_result_next(r, &rows, err));
         if (rows == 0)
             break;
-        for (size_t i = 0; i < rows; i++) {
-            sl_str *to = sl_vec_push(&kept);
-
-            if (!to)
-                SL_GOTO_NOMEM(err);
-            *to = list->rows.v[sl_result_i64(r, 0, i)];
-        }
+        for (size_t i = 0; i < rows; i++)
+            list->goes[sl_result_i64(r, 0, i)] = *any = true;
     }
-    for (size_t i = 0; i < kept.n; i++)
-        list->rows.v[i] = kept.v[i];
-    list->rows.n = kept.n;
 done:
-    sl_free(kept.v);
     sl_result_free(r);
     sl_buf_release(&sql);
     return rc;
 }
 
-static int delete_partitions(struct rewriting *w, sl_err *err)
+static bool same_values(const struct partition_list *list, size_t i, const struct sl_value *partition)
 {
-    struct sl_commit_request req = {.kind = "OVERWRITE", .operation = "DELETE", .overwrite = SL_OVERWRITE_TABLE};
-    struct partition_list list = {{0}, {0}};
-    struct sl_commit_result done = {0};
-    int rc = SL_OK;
+    for (size_t k = 0; k < list->t->npartition; k++)
+        if (!sl_value_eq(&list->values.v[i][k], &partition[k]))
+            return false;
+    return true;
+}
 
-    memset(w->result, 0, sizeof *w->result);
-    w->result->attempts = 1;
-    if (w->req->where_sql.n) {
-        SL_GO(sl_plan_files(w->t, NULL, w->req->pred, &w->plan, err));
-        SL_GO(distinct_partitions(w->plan, &list, err));
-        if (list.rows.n == 0)
-            goto done;
-        SL_GO(matching_partitions(w, &list, err));
-        if (list.rows.n == 0)
-            goto done;
-        req.overwrite = SL_OVERWRITE_PARTITIONS;
-        req.partitions = list.rows.v;
-        req.npartitions = list.rows.n;
+/* Of a partition that is new since the plan the engine must be asked, which means to plan again: P7 wants what is live at the commit. */
+static enum sl_file_fate fate(void *user, const struct sl_value *partition)
+{
+    struct partition_list *list = user;
+
+    for (size_t n = 0; n < list->values.n; n++) {
+        size_t i = (list->last + n) % list->values.n;
+
+        if (same_values(list, i, partition)) {
+            list->last = i;
+            return list->goes[i] ? SL_GOES : SL_STAYS;
+        }
     }
-    SL_GO(sl_commit_publish(w->t, &req, &done, err));
+    return sl_pruner_partition(list->pruner, partition) ? SL_UNDECIDED : SL_STAYS;
+}
+
+static int publish_removal(struct rewriting *w, struct sl_commit_request *req, sl_err *err)
+{
+    struct sl_commit_result done;
+
+    req->kind = "OVERWRITE";
+    req->operation = "DELETE";
+    SL_TRY(sl_commit_publish(w->t, req, &done, err));
     w->result->snapshot_id = done.snapshot_id;
     w->result->rows_matched = done.rows_removed;
     w->result->files_removed = done.files_removed;
+    return SL_OK;
+}
+
+static int delete_all(struct rewriting *w, sl_err *err)
+{
+    struct sl_commit_request req = {.overwrite = SL_OVERWRITE_TABLE};
+
+    return publish_removal(w, &req, err);
+}
+
+static int delete_partitions(struct rewriting *w, sl_err *err)
+{
+    struct partition_list list = {.t = w->t};
+    struct sl_commit_request req = {.overwrite = SL_OVERWRITE_CHOSEN, .fate = fate, .fate_user = &list};
+    bool any;
+    int rc;
+
+    SL_GO(sl_plan_files(w->t, NULL, w->req->pred, &w->plan, err));
+    SL_GO(sl_pruner_new(w->t, w->plan->schema, w->req->pred, &list.pruner, err));
+    SL_GO(distinct_partitions(w->plan, &list, err));
+    if (list.values.n == 0)
+        goto done;
+    SL_GO(choose_partitions(w, &list, &any, err));
+    SL_GO(SL_FAILPOINT("rewrite.before_commit", err));
+    if (any)
+        SL_GO(publish_removal(w, &req, err));
 done:
-    sl_free(list.rows.v);
     sl_free(list.values.v);
-    attempt_release(w);
+    sl_free(list.goes);
+    sl_pruner_free(list.pruner);
     return rc;
 }
 
@@ -479,7 +508,9 @@ int sl_append_delete(struct sl_append *t, struct sl_conn *conn, const struct sl_
 {
     struct rewriting w = {.t = t, .conn = conn, .req = req, .result = out, .files = SL_NEW_FILES_INIT};
 
-    if (req->where_sql.n == 0 || (req->partition_only && t->npartition))
-        return delete_partitions(&w, err);
-    return run(&w, err);
+    if (req->where_sql.n == 0)
+        return run(&w, delete_all, err);
+    if (req->partition_only && t->npartition)
+        return run(&w, delete_partitions, err);
+    return run(&w, rewrite_once, err);
 }
