@@ -371,7 +371,7 @@ static int check(const struct sl_hudi_block_out *b, sl_err *err)
 
     if (!command && b->type != SL_HUDI_BLOCK_AVRO && b->type != SL_HUDI_BLOCK_PARQUET && b->type != SL_HUDI_BLOCK_DELETE)
         return sl_err_set(err, SL_EINPUT, "log blocks of type %s are not written", sl_hudi_block_type_name(b->type));
-    if (b->index.n && b->type != SL_HUDI_BLOCK_AVRO)
+    if (b->index.n && b->type != SL_HUDI_BLOCK_AVRO && b->type != SL_HUDI_BLOCK_DELETE)
         return sl_err_set(err, SL_EINPUT, "a log block of type %s has no index in its header or footer", sl_hudi_block_type_name(b->type));
     if (command ? b->content_size != 0 || b->schema.n || b->target <= 0 : b->schema.n == 0)
         return sl_err_set(err, SL_EINPUT, "a part of the log block is missing or too many");

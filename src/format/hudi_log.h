@@ -149,7 +149,7 @@ struct sl_hudi_block_out {
     int64_t instant;
     int64_t target;                   /* COMMAND */
     sl_str schema;                    /* data and delete blocks: Avro JSON with the meta fields */
-    sl_str index;                     /* AVRO: JSON of sl_hudi_index_json; empty = none */
+    sl_str index;                     /* AVRO, DELETE: JSON of sl_hudi_index_json; empty = none */
     enum sl_hudi_index_mode index_mode;
     uint64_t content_size;
 };

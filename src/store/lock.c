@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,4 +102,19 @@ void sl_store_unlock(struct sl_lock *l)
     fcntl(l->fd, F_OFD_SETLK, &whole);
     close(l->fd);
     sl_free(l);
+}
+
+void sl_store_machine(struct sl_machine *out)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, out->boot, sizeof out->boot - 1);
+
+    if (fd >= 0)
+        close(fd);
+    out->boot[n > 0 ? n : 0] = '\0';
+    out->boot[strcspn(out->boot, "\n")] = '\0';
+    if (gethostname(out->host, sizeof out->host) != 0)
+        out->host[0] = '\0';
+    out->host[sizeof out->host - 1] = '\0';
+    out->pid = (int64_t)getpid();
 }

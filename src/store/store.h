@@ -84,6 +84,14 @@ struct sl_lock;
 int sl_store_lock(struct sl_store *s, sl_str path, int64_t wait_ms, struct sl_lock **out, sl_err *err) SL_WUR;
 void sl_store_unlock(struct sl_lock *l);                                       /* NULL is fine */
 
+/* Where this process runs, to be written into lock files. */
+struct sl_machine {
+    char host[256];
+    char boot[64];      /* id of the kernel's run; "" if not known */
+    int64_t pid;
+};
+void sl_store_machine(struct sl_machine *out);
+
 #ifdef SL_FAILPOINTS
 void sl_store_fail_nth(int64_t n, int code); /* tests: the n-th step from now fails once with CODE; 0 = off */
 int64_t sl_store_step_count(void);           /* tests: steps so far */

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "format/paimon.h"
 #include "table/evolve.h"
+#include "table/log/create.h"
 
 struct sl_catalog {
     struct sl_store *store; /* owned */
@@ -407,9 +408,13 @@ int sl_catalog_create_table(struct sl_catalog *c, sl_str db, sl_str table, const
         rc = if_not_exists ? SL_OK : exists_already(db, table, err);
         goto done;
     }
-    SL_GO(sl_schema_make(def, &schema, err));
-    SL_GO(sl_paimon_schema_encode(&schema, &json, err));
-    rc = sl_store_put_new(c->store, sl_buf_view(&path), sl_buf_view(&json), err);
+    if (sl_log_create_wanted(def)) {
+        rc = sl_log_create(c->store, sl_str_sub(sl_buf_view(&path), 0, path.n - strlen("/schema/schema-0")), db, table, def, err);
+    } else {
+        SL_GO(sl_schema_make(def, &schema, err));
+        SL_GO(sl_paimon_schema_encode(&schema, &json, err));
+        rc = sl_store_put_new(c->store, sl_buf_view(&path), sl_buf_view(&json), err);
+    }
     if (rc == SL_OK && created)
         *created = true;
     if (rc == SL_EEXISTS)

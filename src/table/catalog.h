@@ -49,7 +49,7 @@ struct sl_table_def {
     size_t nfields;
     const char *const *partition_keys;
     size_t npartition;
-    const char *const *primary_keys; /* refused, saying what to do instead */
+    const char *const *primary_keys; /* of log tables (write-mode = log); else refused, saying what to do instead */
     size_t nprimary;
     const struct sl_option *options;
     size_t noptions;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "table/log/log.h"
 
 struct sl_env {
     struct sl_catalog *catalog;  /* owned */
@@ -153,30 +154,56 @@ static char *cut_branch(struct sl_buf *table)
     return table->p + at + strlen("$branch_");
 }
 
+/* "db.t": the parts; the branch stays in TABLE. */
+static int split_name(sl_str name, struct sl_buf *db, struct sl_buf *table, sl_err *err)
+{
+    sl_str rest = name;
+    bool more = false;
+
+    if (name.n == 0)
+        return sl_err_set(err, SL_EINPUT, "the name of the table is empty");
+    SL_TRY(name_part(&rest, table, &more, err));
+    if (more) {
+        *db = *table;
+        *table = (struct sl_buf)SL_BUF_INIT;
+        SL_TRY(name_part(&rest, table, &more, err));
+    }
+    return more ? sl_err_set(err, SL_EINPUT, "the table name \"" SL_STRF "\" has more than two parts", SL_STRV(name)) : SL_OK;
+}
+
 int sl_env_table(struct sl_env *env, sl_str name, struct sl_append **out, sl_err *err)
 {
     struct sl_buf db = SL_BUF_INIT, table = SL_BUF_INIT;
-    sl_str rest = name;
-    bool more = false;
     int rc;
 
     *out = NULL;
-    if (name.n == 0)
-        return sl_err_set(err, SL_EINPUT, "the name of the table is empty");
-    if (memchr(name.p, '/', name.n))
+    if (name.n && memchr(name.p, '/', name.n))
         return sl_append_open_path(name, NULL, out, err);
-    SL_GO(name_part(&rest, &table, &more, err));
-    if (more) {
-        db = table;
-        table = (struct sl_buf)SL_BUF_INIT;
-        SL_GO(name_part(&rest, &table, &more, err));
-    }
-    if (more) {
-        rc = sl_err_set(err, SL_EINPUT, "the table name \"" SL_STRF "\" has more than two parts", SL_STRV(name));
-        goto done;
-    }
+    SL_GO(split_name(name, &db, &table, err));
     const char *branch = cut_branch(&table);
     rc = sl_append_open(env->catalog, db.n ? sl_buf_view(&db) : SL_LIT(SL_DEFAULT_DATABASE), sl_buf_view(&table), branch, out, err);
+done:
+    sl_buf_release(&db);
+    sl_buf_release(&table);
+    return rc;
+}
+
+int sl_env_log(struct sl_env *env, sl_str name, struct sl_log **out, sl_err *err)
+{
+    struct sl_buf db = SL_BUF_INIT, table = SL_BUF_INIT;
+    enum sl_table_kind kind;
+    int rc;
+
+    *out = NULL;
+    if (name.n && memchr(name.p, '/', name.n)) {
+        SL_TRY(sl_table_kind_of_path(name, &kind, err));
+        return kind == SL_TABLE_LOG ? sl_log_open_path(name, out, err) : SL_OK;
+    }
+    SL_GO(split_name(name, &db, &table, err));
+    const sl_str d = db.n ? sl_buf_view(&db) : SL_LIT(SL_DEFAULT_DATABASE), t = sl_buf_view(&table);
+    SL_GO(sl_catalog_table_kind(env->catalog, d, t, &kind, err));
+    if (kind == SL_TABLE_LOG)
+        rc = sl_log_open(env->catalog, d, t, out, err);
 done:
     sl_buf_release(&db);
     sl_buf_release(&table);

@@ -17,4 +17,8 @@ unsigned sl_env_threads(const struct sl_env *env);
  * The parts of the name may stand in backticks or double quotes. */
 int sl_env_table(struct sl_env *env, sl_str name, struct sl_append **out, sl_err *err) SL_WUR;
 
+/* The same for a log table; *OUT is NULL if the name is none of one. */
+struct sl_log;
+int sl_env_log(struct sl_env *env, sl_str name, struct sl_log **out, sl_err *err) SL_WUR;
+
 #endif

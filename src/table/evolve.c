@@ -330,7 +330,7 @@ static int check_keys(const struct sl_schema *s, sl_err *err)
 
 static int refuse_primary_key(sl_err *err)
 {
-    sl_err_set(err, SL_EUNSUPPORTED, "PRIMARY KEY needs 'write-mode' = 'log' and an 'ordering-field', and log tables are not supported yet; "
+    sl_err_set(err, SL_EUNSUPPORTED, "PRIMARY KEY needs 'write-mode' = 'log' and an 'ordering-field'; "
                                      "Paimon's own primary-key tables are not supported");
     sl_err_hint(err, "leave PRIMARY KEY out to make an append table");
     return SL_EUNSUPPORTED;

@@ -114,7 +114,7 @@ static int take_data(struct scan *s, const struct sl_log_file *f, size_t number,
     SL_TRY(instant_of(b, SL_HUDI_H_INSTANT, &to->instant, err));
     SL_TRY(keep_schema(s, sl_hudi_header(b, SL_HUDI_H_SCHEMA), &to->schema, err));
     SL_TRY(copy_text(s, sl_hudi_header(b, SL_HUDI_H_COMPACTED), &at->compacted, err));
-    if (s->want_index && b->type == SL_HUDI_BLOCK_AVRO) {
+    if (s->want_index && (b->type == SL_HUDI_BLOCK_AVRO || b->type == SL_HUDI_BLOCK_DELETE)) {
         SL_TRY(copy_text(s, sl_hudi_header(b, SL_HUDI_H_INDEX), &to->index, err));
         if (!to->index.p)
             SL_TRY(copy_text(s, sl_hudi_footer(b, SL_HUDI_H_INDEX), &to->index, err));

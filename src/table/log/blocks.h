@@ -18,7 +18,8 @@ struct sl_block {
     int64_t instant;             /* that wrote it */
     enum sl_hudi_block_type type; /* AVRO, PARQUET or DELETE */
     const char *schema;          /* Avro JSON of the writer; "" if the header has none. Equal texts are one pointer in one list */
-    sl_str index;                /* AVRO_DATA: JSON of its index from header or footer, if it was asked for; p == NULL if it has none */
+    sl_str index;                /* AVRO_DATA: JSON of its index from header or footer, if it was asked for; p == NULL if it has none.
+                                  * DELETE: there if it holds deletes of keys that no data block has (which wait for late rows), so look-up asks it */
     int64_t file_number;         /* position of FILE in the slice's logs */
 };
 
