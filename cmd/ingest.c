@@ -55,7 +55,7 @@ static bool stop(void *user)
 
 struct options {
     const char *warehouse, *metrics;
-    const char *format, *identity, *from, *on_error, *unknown_fields, *op_field, *delimiter, *null_text;
+    const char *format, *identity, *from, *on_error, *unknown_fields, *op_field, *op, *delimiter, *null_text;
     struct cmd_list partition_by;
     uint64_t memory, threads, writers;
     bool quiet;
@@ -109,6 +109,19 @@ static int choose_on_error(struct options *o, sl_err *err)
     return SL_EUSAGE;
 }
 
+static int choose_op(struct options *o, sl_err *err)
+{
+    static const char *const names[] = {"upsert", "insert", "delete"};
+
+    for (int i = 0; o->op && i < 3; i++) {
+        if (strcmp(o->op, names[i]) != 0)
+            continue;
+        o->ingest.op = (enum sl_ingest_op)i;
+        return SL_OK;
+    }
+    return o->op ? sl_err_set(err, SL_EUSAGE, "--op is upsert, insert or delete, not \"%s\"", o->op) : SL_OK;
+}
+
 static int choose_csv(struct options *o, sl_err *err)
 {
     if (o->delimiter && strcmp(o->delimiter, "\\t") == 0)
@@ -127,7 +140,8 @@ static int finish_options(struct options *o, int operands, char **argv, sl_err *
     struct sl_ingest_options *i = &o->ingest;
     int rc;
 
-    if ((rc = choose_format(o, err)) != SL_OK || (rc = choose_on_error(o, err)) != SL_OK || (rc = choose_csv(o, err)) != SL_OK)
+    if ((rc = choose_format(o, err)) != SL_OK || (rc = choose_on_error(o, err)) != SL_OK || (rc = choose_csv(o, err)) != SL_OK ||
+        (rc = choose_op(o, err)) != SL_OK)
         return rc;
     if (o->unknown_fields && strcmp(o->unknown_fields, "error") != 0 && strcmp(o->unknown_fields, "ignore") != 0)
         return sl_err_set(err, SL_EUSAGE, "--unknown-fields is error or ignore, not \"%s\"", o->unknown_fields);
@@ -280,7 +294,8 @@ int cmd_ingest(int argc, char **argv, sl_err *err)
         {"on-error", 0, CMD_TEXT, &o.on_error, "WHAT", "stop (default), skip, or quarantine=FILE. The file gets each bad row as\none JSON object; rows read again after a crash may stand in it twice."},
         {"unknown-fields", 0, CMD_TEXT, &o.unknown_fields, "WHAT", "ignore (default) or error: fields that are no columns."},
         {"max-row-bytes", 0, CMD_SIZE, &i->max_row_bytes, "SIZE", "A longer row is a bad row (default 512MB)."},
-        {"op-field", 0, CMD_TEXT, &o.op_field, "NAME", "Field that tells the kind of a row; only inserts are taken\n(default _row_kind, if there is no such column)."},
+        {"op", 0, CMD_TEXT, &o.op, "OP", "Tables with a key: upsert (default), insert (rows whose key is there\nare left out) or delete."},
+        {"op-field", 0, CMD_TEXT, &o.op_field, "NAME", "Field that tells the kind of a row (default _row_kind, if there is no\nsuch column). Tables without a key only take inserts."},
         {"delimiter", 0, CMD_TEXT, &o.delimiter, "C", "CSV: between fields (default \",\"; tab for .tsv; \\t is tab)."},
         {"no-header", 0, CMD_FLAG, &i->no_header, NULL, "CSV: the first line is a row; fields are the columns in order."},
         {"null", 0, CMD_TEXT, &o.null_text, "TEXT", "CSV: what stands for NULL, unless quoted (default: nothing)."},

@@ -28,6 +28,13 @@ enum sl_ingest_on_error {
     SL_INGEST_QUARANTINE, /* as SKIP, and each is appended to a file as one JSON object a line */
 };
 
+/* Into a table with a key (a log table). */
+enum sl_ingest_op {
+    SL_INGEST_UPSERT,   /* the row takes the place of the one with its key, unless that one is newer by the ordering field */
+    SL_INGEST_INSERT,   /* only rows whose key is not there */
+    SL_INGEST_DELETE,   /* the row with its key goes, unless it is newer */
+};
+
 /* How far a load is. Counts are of this run. */
 struct sl_ingest_progress {
     uint64_t rows;            /* committed or on their way */
@@ -66,6 +73,7 @@ struct sl_ingest_options {
     uint64_t max_row_bytes;   /* 0 = 512 MiB */
     bool strict_fields;       /* a field that the table does not have makes a row bad; else it is ignored and counted */
     sl_str op_field;          /* field with the row's kind (+I, insert, ...); p == NULL: _row_kind, if the table has no such column */
+    enum sl_ingest_op op;     /* tables with a key: what rows without a kind of their own do */
 
     char delimiter;           /* CSV; 0 = ',' (tab for .tsv) */
     bool no_header;           /* CSV: columns are the table's, in order */
@@ -86,7 +94,7 @@ struct sl_ingest_options {
     void *user;               /* of both */
 };
 #define SL_INGEST_INIT {{0, 0}, 0, 0, SL_INGEST_AUTO, 0, 0, 0, 0, false, false, {0, 0}, {0, 0}, SL_INGEST_STOP, {0, 0}, 0, false, \
-                        {0, 0}, 0, false, {0, 0}, false, 0, 0, false, {0, 0}, {0, 0}, 0, 0, 0}
+                        {0, 0}, SL_INGEST_UPSERT, 0, false, {0, 0}, false, 0, 0, false, {0, 0}, {0, 0}, 0, 0, 0}
 
 struct sl_ingest_report {
     uint64_t rows;            /* committed; with dry_run: found good */

@@ -87,6 +87,14 @@ int sl_columns_make(struct sl_arena *a, const struct sl_field *fields, size_t n,
     return SL_OK;
 }
 
+void sl_columns_keyed(struct sl_column *root)
+{
+    for (size_t i = 0; i < root->nkids; i++) {
+        root->kids[i].takes_changes = root->kids[i].tells_op;
+        root->kids[i].zone_optional = root->kids[i].type && root->kids[i].type->kind == SL_TIMESTAMP_LTZ;
+    }
+}
+
 void sl_columns_release(struct sl_column *c)
 {
     for (size_t i = 0; c->kids && i < c->nkids; i++)
@@ -332,7 +340,8 @@ int sl_put_text(struct sl_put *put, const struct sl_column *c, struct sl_vector 
         ok = sl_text_to_time(text, t->precision, (int64_t *)v->data + row, &why);
         break;
     case SL_TIMESTAMP: case SL_TIMESTAMP_LTZ:
-        ok = sl_text_to_timestamp(text, t->kind == SL_TIMESTAMP_LTZ, t->precision, (int64_t *)v->data + row, &why);
+        ok = sl_text_to_timestamp(text, t->kind == SL_TIMESTAMP_LTZ, t->precision, (int64_t *)v->data + row, &why) ||
+             (c->zone_optional && sl_text_to_timestamp(text, false, t->precision, (int64_t *)v->data + row, &why));
         break;
     case SL_TINYINT: case SL_SMALLINT: case SL_INT: case SL_BIGINT: case SL_FLOAT: case SL_DOUBLE: case SL_DECIMAL:
         return put_number_text(put, c, v, row, text, form);
@@ -348,14 +357,16 @@ int sl_check_op(struct sl_put *put, const struct sl_column *c, sl_str text)
 {
     static const char *const inserts[] = {"+I", "I", "insert", "c", "create", "r", "read", NULL};
     static const char *const changes[] = {"-U", "+U", "-D", "U", "D", "update", "delete", "update_before",
-                                          "update_after", NULL};
+                                          "update_after", "upsert", NULL};
     char shown[64];
 
     for (size_t i = 0; inserts[i]; i++)
         if (sl_str_ieqc(text, inserts[i]))
             return SL_OK;
     for (size_t i = 0; changes[i]; i++)
-        if (sl_str_ieqc(text, changes[i]))
+        if (sl_str_ieqc(text, changes[i]) && c->takes_changes)
+            return SL_OK;
+        else if (sl_str_ieqc(text, changes[i]))
             return sl_fault_set(put, c, text.p,
                                 "the row is a change (\"%s\"): a table without a primary key only takes inserts, since "
                                 "it cannot tell which row is meant", preview(text, shown));

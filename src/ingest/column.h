@@ -18,6 +18,8 @@ struct sl_column {
     struct sl_column *kids;         /* ROW members, ARRAY element, MAP key and value */
     size_t nkids;
     bool tells_op;
+    bool takes_changes;             /* with tells_op: deletes and updates too */
+    bool zone_optional;             /* TIMESTAMP_LTZ: a text without a zone is UTC */
     sl_str default_text;            /* of a column that is absent; p == NULL: NULL */
     struct sl_map *names;           /* ROW: name -> index of the kid + 1 */
     uint32_t *follow;               /* ROW: the kid that came last time after kid i; of nkids: which came first */
@@ -35,6 +37,7 @@ struct sl_fault {
 int sl_columns_make(struct sl_arena *a, const struct sl_field *fields, size_t n, sl_str op_field, struct sl_column *root,
                     sl_err *err) SL_WUR;
 void sl_columns_release(struct sl_column *root);
+void sl_columns_keyed(struct sl_column *root); /* of a table with keys: changes are taken, times without a zone are UTC as all its times are */
 ptrdiff_t sl_column_find(const struct sl_column *row, sl_str name); /* index of the kid, -1 if there is none */
 void sl_column_path(const struct sl_column *c, struct sl_buf *out); /* "a.b" for people; elements are "a[]" */
 
@@ -56,7 +59,7 @@ int sl_put_number(struct sl_put *put, const struct sl_column *c, struct sl_vecto
 /* Any atomic type from the text that stands for it: CSV, keys of maps, defaults. */
 int sl_put_text(struct sl_put *put, const struct sl_column *c, struct sl_vector *v, size_t row, sl_str text,
                 enum sl_number_form form) SL_WUR;
-/* Does the row only insert? TEXT as the op field has it. */
+/* Is it a kind of row that the table takes? TEXT as the op field has it. */
 int sl_check_op(struct sl_put *put, const struct sl_column *c, sl_str text) SL_WUR;
 /* The columns that a row did not have: NULL, or the default. SEEN: stamps of the kids, equal to STAMP if there. */
 int sl_put_missing(struct sl_put *put, const struct sl_column *row_column, struct sl_vector *vectors, size_t row,

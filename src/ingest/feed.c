@@ -26,6 +26,7 @@ struct sl_feed {
     pthread_cond_t closed;
     struct sl_input_file *file;   /* held; NULL: none is open */
     uint64_t offset, line;        /* of the first byte in CARRY */
+    uint64_t chunks;              /* handed out */
     struct sl_buf carry;          /* read, but not handed out */
     struct sl_chunk ready;        /* the first chunk of the segment, until it is taken */
     bool need_header, ended;
@@ -339,6 +340,7 @@ static int hand_out(struct sl_feed *r, struct sl_chunk *c, size_t end, size_t n,
     c->n = end;
     c->offset = r->offset;
     c->line = r->line;
+    c->number = ++r->chunks;
     unref_file(c->file);
     c->file = r->file;
     atomic_fetch_add(&r->file->refs, 1);

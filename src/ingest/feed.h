@@ -25,6 +25,7 @@ struct sl_chunk {
     size_t cap;
     size_t n;                     /* whole records in it; 0: the segment has no more */
     uint64_t offset, line;        /* of its first byte; lines count from 0 */
+    uint64_t number;              /* chunks are handed out in the order of the input, from 1 */
     struct sl_input_file *file;   /* held */
 };
 void sl_chunk_release(struct sl_chunk *c);

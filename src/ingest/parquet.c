@@ -11,6 +11,7 @@ struct load {
     struct sl_run *run;
     struct sl_buf sql;      /* the source of the commit under way: slices joined by UNION ALL, in parentheses */
     size_t slices;
+    uint64_t all_slices;    /* of the load */
     uint64_t rows, bytes;   /* of them */
     int64_t begun_nanos;
     uint64_t offset, total; /* rows of the open file: taken, all */
@@ -54,7 +55,7 @@ static int check_kinds(struct load *l, struct sl_conn *conn, const struct sl_par
     char *found = NULL, *name = NULL;
     int rc = SL_OK;
 
-    if (r->op_field.n == 0)
+    if (r->op_field.n == 0 || r->log)
         return SL_OK;
     name = sl_str_dup(r->op_field);
     if (!name)
@@ -101,11 +102,31 @@ static void add_slice(struct load *l, const struct sl_parquet_info *info, uint64
         sl_buf_addc(&l->sql, " AS ");
         sl_buf_sql_ident(&l->sql, sl_str_c(r->fields[i].name));
     }
+    if (r->log)
+        sl_buf_printf(&l->sql, ", CAST(%llu AS BIGINT) << 32 | f.file_row_number AS sl_seq", (unsigned long long)++l->all_slices);
     add_from(l, &l->sql);
     if (from > 0 || to < l->total)
         sl_buf_printf(&l->sql, " WHERE f.file_row_number >= %llu AND f.file_row_number < %llu", (unsigned long long)from,
                       (unsigned long long)to);
     l->rows += to - from;
+}
+
+static int commit_log(struct load *l, struct sl_buf *position, sl_err *err)
+{
+    struct sl_run *r = l->run;
+    struct sl_run_batch batch = {NULL, NULL};
+    int rc;
+
+    SL_GO(sl_run_log_stage(r, sl_buf_view(&l->sql), &batch, err));
+    if (r->o.dry_run)
+        goto done;
+    SL_GO(sl_source_position(r->source, l->offset, l->total, position, err));
+    pthread_mutex_lock(&r->publish);
+    rc = sl_run_log_commit(r, &batch, sl_buf_view(position), err);
+    pthread_mutex_unlock(&r->publish);
+done:
+    sl_run_batch_release(&batch);
+    return rc;
 }
 
 static int commit(struct load *l, sl_err *err)
@@ -121,6 +142,10 @@ static int commit(struct load *l, sl_err *err)
         return SL_OK;
     sl_buf_ch(&l->sql, ')');
     SL_GO(sl_buf_ok(&l->sql, err));
+    if (r->log) {
+        SL_GO(commit_log(l, &position, err));
+        goto committed;
+    }
     SL_GO(sl_run_query(r, sl_buf_view(&l->sql), &sql, err));
     SL_GO(sl_env_engine(r->env, &engine, err));
     SL_GO(sl_conn_open(engine, &conn, err));
@@ -134,6 +159,7 @@ static int commit(struct load *l, sl_err *err)
         pthread_mutex_unlock(&r->publish);
         SL_GO(rc);
     }
+committed:
     atomic_fetch_add(&r->rows, l->rows);
     l->slices = 0;
     l->rows = 0;
@@ -194,7 +220,7 @@ int sl_run_parquet(struct sl_run *r, sl_err *err)
 
     if (r->source->kind == SL_SOURCE_STDIN || r->source->kind == SL_SOURCE_FOLLOW_FILE)
         return sl_err_set(err, SL_EUNSUPPORTED, "Parquet from standard input, or from a file that grows, is not supported");
-    if (!r->table)
+    if (!r->table && !r->log)
         return SL_OK; /* a dry run that would make it: the columns are the file's */
     if (r->o.on_error != SL_INGEST_STOP)
         return sl_err_set(err, SL_EUNSUPPORTED, "leaving out bad rows of Parquet files is not supported: only --on-error stop");

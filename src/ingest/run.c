@@ -236,7 +236,7 @@ static int begin_from(struct sl_run *r, sl_err *err)
     int64_t last;
     bool found;
 
-    if (r->identity) {
+    if (r->identity && !r->log) {
         SL_TRY(sl_commit_last_identifier(r->table, r->user, &found, &last, err));
         if (found)
             r->identifier = last + 1;
@@ -265,7 +265,10 @@ static int find_start(struct sl_run *r, sl_err *err)
         return begin_from(r, err);
     if (!r->identity)
         return SL_OK;
-    SL_GO(sl_position_find(r->table, sl_str_c(r->identity), &text, &found, NULL, err));
+    if (r->log)
+        SL_GO(sl_run_log_position(r, &text, &found, err));
+    else
+        SL_GO(sl_position_find(r->table, sl_str_c(r->identity), &text, &found, NULL, err));
     if (!found)
         goto done;
     SL_GO(resume_at(r, sl_buf_view(&text), err));
@@ -282,14 +285,14 @@ static int take_identity(struct sl_run *r, sl_err *err)
         return SL_OK;
     SL_TRY(name_identity(r, err));
     if (r->identity) {
-        int rc = sl_identity_lock(r->table, sl_str_c(r->identity), &r->lock, err);
+        int rc = r->log ? sl_run_log_identity(r, err) : sl_identity_lock(r->table, sl_str_c(r->identity), &r->lock, err);
 
         if (rc == SL_EBUSY) {
-            sl_err_set(err, SL_EBUSY, "another process loads into %s as \"%s\"", r->table->label, r->identity);
+            sl_err_set(err, SL_EBUSY, "another process loads into %s as \"%s\"", sl_run_label(r), r->identity);
             sl_err_hint(err, "one identity is one stream: give each load its own --identity");
         }
         SL_TRY(rc);
-        r->source->store = r->table->store;
+        r->source->store = r->log ? r->log_side : r->table->store;
         r->source->identity = r->identity;
     }
     return find_start(r, err);
@@ -309,6 +312,8 @@ static int choose_columns(struct sl_run *r, sl_err *err)
 {
     const struct sl_type *type;
 
+    if (r->log)
+        return sl_run_log_columns(r, err);
     if (r->table) { /* else a dry run that would make it */
         r->fields = r->table->schema->fields;
         r->nfields = r->table->schema->nfields;
@@ -330,6 +335,9 @@ static int choose_columns(struct sl_run *r, sl_err *err)
 
 static int open_table(struct sl_run *r, sl_err *err)
 {
+    SL_TRY(sl_env_log(r->env, r->o.table, &r->log, err));
+    if (r->log)
+        return sl_run_log_open(r, err);
     int rc = sl_env_table(r->env, r->o.table, &r->table, err);
 
     if (rc == SL_ENOTFOUND && r->o.create) {
@@ -394,6 +402,8 @@ static void release_run(struct sl_run *r)
     sl_bad_rows_free(r->bad);
     sl_store_unlock(r->lock);
     sl_append_close(r->table);
+    sl_log_close(r->log);
+    sl_store_close(r->log_side);
     sl_columns_release(&r->columns);
     sl_arena_release(&r->arena);
     sl_free(r->identity);

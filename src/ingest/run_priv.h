@@ -8,13 +8,16 @@
 #include "table/append/commit.h"
 #include "table/append/position.h"
 #include "table/append/write.h"
+#include "table/log/write.h"
 #include "table/env.h"
 
 struct sl_run {
     struct sl_env *env;
     struct sl_ingest_options o;       /* with defaults filled in */
     enum sl_ingest_format format;
-    struct sl_append *table;          /* owned; NULL: not there yet */
+    struct sl_append *table;          /* owned; NULL: not there yet, or */
+    struct sl_log *log;               /* owned: a table with keys */
+    struct sl_store *log_side;        /* owned: rooted where a log table keeps what is not its data */
     struct sl_source *source;         /* owned */
     struct sl_feed *feed;         /* owned; NULL for Parquet */
     struct sl_bad_rows *bad;          /* owned */
@@ -50,6 +53,25 @@ bool sl_run_stopping(const struct sl_run *r);
 int sl_run_query(const struct sl_run *r, sl_str source, struct sl_buf *out, sl_err *err) SL_WUR;
 /* Commit FILES with the position whose members are POSITION; updates counts. Files are discarded on failure, released by the caller. */
 int sl_run_commit(struct sl_run *r, struct sl_new_files *files, sl_str position, sl_err *err) SL_WUR;
+
+/* ---- log.c: the same for log tables ---- */
+
+/* Rows combined and looked up, on a connection of their own. */
+struct sl_run_batch {
+    struct sl_conn *conn;
+    struct sl_log_batch *batch;
+};
+void sl_run_batch_release(struct sl_run_batch *b); /* all zero is fine */
+int sl_run_log_open(struct sl_run *r, sl_err *err) SL_WUR;       /* after r->log: what of the options goes with it */
+/* The columns that are read: those of the table, the op field, and behind r->nfields the row's place. */
+int sl_run_log_columns(struct sl_run *r, sl_err *err) SL_WUR;
+/* SOURCE: what stands in FROM, with those columns and "sl_seq". */
+int sl_run_log_stage(struct sl_run *r, sl_str source, struct sl_run_batch *out, sl_err *err) SL_WUR;
+int sl_run_log_commit(struct sl_run *r, struct sl_run_batch *b, sl_str position, sl_err *err) SL_WUR; /* under r->publish */
+int sl_run_log_position(struct sl_run *r, struct sl_buf *out, bool *found, sl_err *err) SL_WUR;
+int sl_run_log_identity(struct sl_run *r, sl_err *err) SL_WUR;   /* its lock */
+const struct sl_schema *sl_run_schema(const struct sl_run *r);   /* NULL: no table yet */
+const char *sl_run_label(const struct sl_run *r);
 
 /* ---- text.c: NDJSON and CSV ---- */
 int sl_run_text(struct sl_run *r, sl_err *err) SL_WUR;

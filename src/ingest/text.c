@@ -8,6 +8,12 @@ struct writer {
     uint64_t ticket; /* of the segment it works on */
 };
 
+/* What was made of a segment, to be published. */
+struct segment {
+    struct sl_new_files files;    /* append tables */
+    struct sl_run_batch log;      /* log tables */
+};
+
 /* ---- rows for the engine ---- */
 
 static struct sl_worker_spec worker_spec(struct sl_run *r)
@@ -15,7 +21,7 @@ static struct sl_worker_spec worker_spec(struct sl_run *r)
     return (struct sl_worker_spec){
         .format = r->format, .fields = r->fields, .nfields = r->nfields, .op_field = r->op_field,
         .null_text = r->o.null_text, .delimiter = r->o.delimiter, .strict_fields = r->o.strict_fields,
-        .max_row_bytes = r->o.max_row_bytes, .feed = r->feed, .bad = r->bad, .unknown_fields = &r->unknown_fields,
+        .keyed = r->log != NULL, .max_row_bytes = r->o.max_row_bytes, .feed = r->feed, .bad = r->bad, .unknown_fields = &r->unknown_fields,
     };
 }
 
@@ -44,10 +50,10 @@ static int fill(void *self, void *local, struct sl_batch *out, sl_err *err)
 
 /* ---- one segment ---- */
 
-static int write_segment(struct writer *w, struct sl_new_files *files, sl_err *err)
+static int write_segment(struct writer *w, struct segment *s, sl_err *err)
 {
     struct sl_run *r = w->run;
-    struct sl_row_source rows = {.self = w, .fields = r->fields, .nfields = r->nfields, .rows_hint = -1,
+    struct sl_row_source rows = {.self = w, .fields = r->fields, .nfields = r->nfields + (r->log != NULL), .rows_hint = -1,
                                  .local_open = open_local, .local_close = close_local, .fill = fill};
     /* The parser has checked all that the table asks for, unless a query stands between. */
     struct sl_write_opts opts = {.trusted = r->o.query.n == 0};
@@ -65,8 +71,12 @@ static int write_segment(struct writer *w, struct sl_new_files *files, sl_err *e
     registered = true;
     sl_buf_printf(&source, "sluice_rows(%llu)", (unsigned long long)id);
     SL_GO(sl_buf_ok(&source, err));
+    if (r->log) {
+        rc = sl_run_log_stage(r, sl_buf_view(&source), &s->log, err);
+        goto done;
+    }
     SL_GO(sl_run_query(r, sl_buf_view(&source), &sql, err));
-    rc = sl_append_write(r->table, conn, sl_buf_view(&sql), &opts, files, err);
+    rc = sl_append_write(r->table, conn, sl_buf_view(&sql), &opts, &s->files, err);
 done:
     if (registered)
         sl_rows_unregister(engine, id);
@@ -86,7 +96,7 @@ static int wait_turn(struct sl_run *r, uint64_t ticket, sl_err *err)
     return r->rc;
 }
 
-static int publish(struct writer *w, struct sl_new_files *files, sl_err *err)
+static int publish(struct writer *w, struct segment *s, sl_err *err)
 {
     struct sl_run *r = w->run;
     struct sl_buf position = SL_BUF_INIT;
@@ -95,10 +105,12 @@ static int publish(struct writer *w, struct sl_new_files *files, sl_err *err)
     SL_GO(sl_feed_position(r->feed, w->ticket, &position, err));
     pthread_mutex_lock(&r->publish);
     rc = wait_turn(r, w->ticket, err);
-    if (rc == SL_OK)
-        rc = sl_run_commit(r, files, sl_buf_view(&position), err);
-    else
-        sl_new_files_discard(r->table, files);
+    if (rc == SL_OK && r->log)
+        rc = sl_run_log_commit(r, &s->log, sl_buf_view(&position), err);
+    else if (rc == SL_OK)
+        rc = sl_run_commit(r, &s->files, sl_buf_view(&position), err);
+    else if (!r->log)
+        sl_new_files_discard(r->table, &s->files);
     r->next_ticket++;
     pthread_cond_broadcast(&r->published);
     pthread_mutex_unlock(&r->publish);
@@ -123,18 +135,19 @@ static void fail(struct sl_run *r, int rc, sl_err *err)
 static int run_writer(struct writer *w, sl_err *err)
 {
     for (;;) {
-        struct sl_new_files files = SL_NEW_FILES_INIT;
+        struct segment s = {.files = SL_NEW_FILES_INIT};
         bool ended = false;
         int rc = sl_feed_begin(w->run->feed, &w->ticket, &ended, err);
 
         if (rc != SL_OK || ended)
             return rc;
         atomic_fetch_add(&w->run->at_work, 1);
-        rc = write_segment(w, &files, err);
-        atomic_fetch_sub(&w->run->at_work, 1);
+        rc = write_segment(w, &s, err);
         if (rc == SL_OK)
-            rc = publish(w, &files, err);
-        sl_new_files_release(&files);
+            rc = publish(w, &s, err);
+        sl_new_files_release(&s.files);
+        sl_run_batch_release(&s.log);
+        atomic_fetch_sub(&w->run->at_work, 1);
         if (rc != SL_OK)
             return rc;
     }

@@ -16,6 +16,7 @@ struct sl_worker {
     struct sl_chunk chunk;
     const char *p, *end;         /* what is left of it */
     uint64_t line;               /* of P */
+    uint64_t rows;               /* taken of the chunk */
 };
 
 int sl_worker_new(const struct sl_worker_spec *spec, struct sl_worker **out, sl_err *err)
@@ -31,6 +32,8 @@ int sl_worker_new(const struct sl_worker_spec *spec, struct sl_worker **out, sl_
         sl_worker_free(w);
         return rc;
     }
+    if (spec->keyed)
+        sl_columns_keyed(&w->root);
     w->csv.json.root = &w->root;
     w->csv.json.strict_fields = spec->strict_fields;
     w->csv.delimiter = spec->delimiter;
@@ -134,6 +137,17 @@ static int one_row(struct sl_worker *w, struct sl_batch *out, size_t row, bool *
     return SL_OK;
 }
 
+/* Chunks are numbered by their places in the input, rows within them. */
+static void put_place(struct sl_worker *w, struct sl_batch *out, size_t row)
+{
+    enum { ROW_BITS = 32 };
+    const struct sl_vector *v = &out->cols[w->spec.nfields];
+
+    if (w->spec.keyed && out->ncols > w->spec.nfields && v->wanted)
+        ((int64_t *)v->data)[row] = (int64_t)(w->chunk.number << ROW_BITS | w->rows);
+    w->rows++;
+}
+
 int sl_worker_fill(struct sl_worker *w, uint64_t ticket, struct sl_batch *out, sl_err *err)
 {
     const uint64_t unknown = w->csv.json.unknown_fields;
@@ -152,10 +166,12 @@ int sl_worker_fill(struct sl_worker *w, uint64_t ticket, struct sl_batch *out, s
             w->p = from = w->chunk.buf;
             w->end = w->p + w->chunk.n;
             w->line = w->chunk.line;
+            w->rows = 0;
             w->csv.header = w->chunk.file->header;
         }
         SL_TRY(one_row(w, out, row, &taken, err));
-        row += taken;
+        if (taken)
+            put_place(w, out, row++);
     }
     out->rows = row;
     if (w->csv.json.unknown_fields != unknown)

@@ -13,6 +13,8 @@ struct sl_worker_spec {
     sl_str op_field, null_text;
     char delimiter;
     bool strict_fields;
+    bool keyed;                       /* rows of a table with keys: sl_columns_keyed; the batch has one column more, BIGINT: the row's
+                                       * place in the order of the input, over all threads and segments */
     uint64_t max_row_bytes;
     struct sl_feed *feed;         /* borrowed */
     struct sl_bad_rows *bad;          /* borrowed */

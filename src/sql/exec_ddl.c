@@ -10,6 +10,8 @@ static struct sl_table_def def_of(const struct sl_statement *st)
                                  .nfields = st->fields.n,
                                  .partition_keys = st->partition_keys.v,
                                  .npartition = st->partition_keys.n,
+                                 .primary_keys = st->primary_keys.v,
+                                 .nprimary = st->primary_keys.n,
                                  .options = st->table_options.v,
                                  .noptions = st->table_options.n,
                                  .comment = st->comment};
@@ -23,23 +25,17 @@ static const char *option_of(const struct sl_statement *st, const char *key)
     return NULL;
 }
 
-/* L11 of the decisions: keys belong to log tables. */
-static int refuse_primary_key(const struct sl_statement *st, sl_err *err)
+/* Keys belong to log tables. */
+static int check_primary_key(const struct sl_statement *st, sl_err *err)
 {
     const char *mode = option_of(st, "write-mode");
 
-    if (st->primary_key_at == SIZE_MAX)
+    if (st->primary_key_at == SIZE_MAX || (mode && sl_str_ieqc(sl_str_c(mode), "log")))
         return SL_OK;
-    if (mode && strcmp(mode, "log") == 0) {
-        sl_err_set(
-            err, SL_EUNSUPPORTED,
-            "log tables ('write-mode' = 'log'), which have a PRIMARY KEY, are not supported");
-    } else {
-        sl_err_set(err, SL_EUNSUPPORTED,
-                   "a PRIMARY KEY needs 'write-mode' = 'log' and an 'ordering-field'; "
-                   "Paimon's own primary-key tables are not supported");
-        sl_err_hint(err, "leave PRIMARY KEY out for an append table, or set both options");
-    }
+    sl_err_set(err, SL_EUNSUPPORTED,
+               "a PRIMARY KEY needs 'write-mode' = 'log' and an 'ordering-field'; "
+               "Paimon's own primary-key tables are not supported");
+    sl_err_hint(err, "leave PRIMARY KEY out for an append table, or set both options");
     return sl_sql_at(SL_EUNSUPPORTED, st->primary_key_at, err);
 }
 
@@ -123,7 +119,8 @@ static int create_as(struct sl_exec *r, sl_str db, sl_err *err)
     if (!created)
         goto done;
     SL_GO(sl_append_open(catalog, db, r->st->name.table, NULL, &t, err));
-    SL_GO(sl_insert_select(r, t, &q, &sql, err));
+    const struct sl_insert_target target = {t->schema, t->label};
+    SL_GO(sl_insert_select(r, &target, &q, &sql, err));
     SL_GO(sl_query_announce(&q, err));
     rc = sl_append_write(t, conn, sl_buf_view(&sql.sql), NULL, &files, err);
     if (rc != SL_OK) {
@@ -159,7 +156,7 @@ static int create_table(struct sl_exec *r, sl_err *err)
         sl_err_hint(err, "name it, and choose the warehouse by -w");
         return sl_sql_at(SL_EUNSUPPORTED, r->st->name.from, err);
     }
-    SL_TRY(refuse_primary_key(r->st, err));
+    SL_TRY(check_primary_key(r->st, err));
     SL_TRY(refuse_same_names(r->st, err));
     const bool source = sl_source_is(r->st);
     bool has;

@@ -8,7 +8,7 @@
 
 /* ---- the columns of the query put into those of the table ---- */
 
-static int unknown_column(const struct sl_append *t, const struct sl_word *w, sl_err *err)
+static int unknown_column(const struct sl_insert_target *t, const struct sl_word *w, sl_err *err)
 {
     sl_err_set(err, SL_ESQL, "the table %s has no column \"" SL_STRF "\"", t->label,
                SL_STRV(w->text));
@@ -34,7 +34,7 @@ struct mapping {
     size_t expected; /* columns of the query */
 };
 
-static int map_static(const struct sl_statement *st, const struct sl_append *t, struct mapping *m,
+static int map_static(const struct sl_statement *st, const struct sl_insert_target *t, struct mapping *m,
                       sl_err *err)
 {
     for (size_t i = 0; st->has_partition && i < st->pairs.n; i++) {
@@ -42,7 +42,7 @@ static int map_static(const struct sl_statement *st, const struct sl_append *t, 
         const ptrdiff_t c = column_index(t->schema, p->key.text);
         bool key = false;
 
-        for (size_t k = 0; k < t->npartition; k++)
+        for (size_t k = 0; k < t->schema->npartition; k++)
             key |= c >= 0 && t->schema->partition_index[k] == (size_t)c;
         if (!key) {
             sl_err_set(err, SL_ESQL, "\"" SL_STRF "\" is no partition column of %s",
@@ -57,7 +57,7 @@ static int map_static(const struct sl_statement *st, const struct sl_append *t, 
     return SL_OK;
 }
 
-static int map_columns(const struct sl_statement *st, const struct sl_append *t, struct mapping *m,
+static int map_columns(const struct sl_statement *st, const struct sl_insert_target *t, struct mapping *m,
                        sl_err *err)
 {
     for (size_t i = 0; i < t->schema->nfields; i++)
@@ -83,7 +83,7 @@ static int map_columns(const struct sl_statement *st, const struct sl_append *t,
     return SL_OK;
 }
 
-static int count_error(const struct sl_exec *r, const struct sl_append *t, size_t expected,
+static int count_error(const struct sl_exec *r, const struct sl_insert_target *t, size_t expected,
                        size_t got, sl_err *err)
 {
     const size_t at =
@@ -108,7 +108,7 @@ static void put_constant(struct sl_buf *out, const struct sl_type *type, sl_str 
 }
 
 /* SELECT <the table's columns> FROM (query) AS q(c0, c1, ...). */
-static int put_select(const struct sl_append *t, const struct mapping *m,
+static int put_select(const struct sl_insert_target *t, const struct mapping *m,
                       const struct sl_buf *query, struct sl_buf *out, size_t *shift, sl_err *err)
 {
     sl_buf_addc(out, "SELECT ");
@@ -133,7 +133,7 @@ static int put_select(const struct sl_append *t, const struct mapping *m,
     return sl_buf_ok(out, err);
 }
 
-static bool is_plain(const struct sl_append *t, const struct mapping *m)
+static bool is_plain(const struct sl_insert_target *t, const struct mapping *m)
 {
     for (size_t i = 0; i < t->schema->nfields; i++)
         if (m->from[i] != (ptrdiff_t)i)
@@ -141,7 +141,7 @@ static bool is_plain(const struct sl_append *t, const struct mapping *m)
     return true;
 }
 
-int sl_insert_select(struct sl_exec *r, const struct sl_append *t, struct sl_query *q,
+int sl_insert_select(struct sl_exec *r, const struct sl_insert_target *t, struct sl_query *q,
                      struct sl_insert_sql *out, sl_err *err)
 {
     struct mapping m = {NULL, NULL, 0};
@@ -175,8 +175,8 @@ done:
 
 /* An error of the SELECT that was made of the query. What the table says of a column has no place
  * in the text: the query then. */
-static int insert_error(struct sl_exec *r, struct sl_query *q, const struct sl_insert_sql *sql,
-                        int rc, sl_err *err)
+int sl_insert_error(struct sl_exec *r, struct sl_query *q, const struct sl_insert_sql *sql, int rc,
+                    sl_err *err)
 {
     if (err && err->offset >= (int64_t)sql->shift)
         err->offset -= (int64_t)sql->shift;
@@ -221,7 +221,7 @@ static int insert_into(struct sl_exec *r, struct sl_append *t, struct sl_query *
 
     rc = sl_append_write(t, q->conn, sl_buf_view(&sql->sql), NULL, &files, err);
     if (rc != SL_OK) {
-        rc = insert_error(r, q, sql, rc, err);
+        rc = sl_insert_error(r, q, sql, rc, err);
         goto done;
     }
     r->done.rows = (uint64_t)files.rows;
@@ -284,7 +284,7 @@ static int insert_overwrite(struct sl_exec *r, struct sl_append *t, struct sl_qu
     rc = sl_append_overwrite(t, q->conn, sl_buf_view(&sql->sql), spec.n > 0 ? &spec : NULL, &result,
                              err);
     if (rc != SL_OK)
-        return insert_error(r, q, sql, rc, err);
+        return sl_insert_error(r, q, sql, rc, err);
     r->done.rows = (uint64_t)result.rows_matched;
     r->done.snapshot = result.snapshot_id;
     return SL_OK;
@@ -293,11 +293,15 @@ static int insert_overwrite(struct sl_exec *r, struct sl_append *t, struct sl_qu
 int sl_exec_insert(struct sl_exec *r, sl_err *err)
 {
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     struct sl_insert_sql sql = {SL_BUF_INIT, 0};
     struct sl_query q;
     struct sl_conn *conn;
     int rc;
 
+    SL_TRY(sl_session_log(r->s, &r->st->name, &log, err));
+    if (log)
+        return sl_exec_insert_log(r, log, err);
     SL_TRY(sl_session_conn(r->s, &conn, err));
     sl_query_init(&q, r->s, conn, r->tokens);
     SL_GO(sl_session_table(r->s, &r->st->name, &t, err));
@@ -305,7 +309,8 @@ int sl_exec_insert(struct sl_exec *r, sl_err *err)
     q.allow_endless = !r->st->overwrite;
     SL_GO(sl_query_add_range(&q, r->st->query, err));
     SL_GO(sl_query_bind(&q, err));
-    SL_GO(sl_insert_select(r, t, &q, &sql, err));
+    const struct sl_insert_target target = {t->schema, t->label};
+    SL_GO(sl_insert_select(r, &target, &q, &sql, err));
     SL_GO(sl_query_announce(&q, err));
     r->done.counts_rows = true;
     if (q.endless)

@@ -151,10 +151,20 @@ int sl_exec_rewrite(struct sl_exec *r, sl_err *err)
 {
     struct sl_rewrite_result result = {0};
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     int rc;
 
+    SL_TRY(sl_session_log(r->s, &r->st->name, &log, err));
+    if (log)
+        return sl_exec_rewrite_log(r, log, err);
     SL_GO(sl_session_table(r->s, &r->st->name, &t, err));
     SL_GO(sl_sql_at(sl_append_check(t, SL_WRITE, err), r->st->name.from, err));
+    if (r->st->kind == SL_STMT_MERGE) {
+        rc = sl_err_set(err, SL_EUNSUPPORTED, "MERGE INTO an append table is not supported: it has no key");
+        sl_err_hint(err, "log tables (PRIMARY KEY, 'write-mode' = 'log') take it");
+        sl_sql_at(rc, r->st->name.from, err);
+        goto done;
+    }
     if (r->st->kind == SL_STMT_UPDATE || r->st->kind == SL_STMT_DELETE) {
         rc = rewrite(r, t, err);
         goto done;

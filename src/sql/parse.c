@@ -239,12 +239,20 @@ static int bracket(const struct sl_token *t)
 struct sl_range sl_p_range(struct sl_parser *p, const char *const *words)
 {
     struct sl_range r = {p->i, p->i};
-    int depth = 0;
+    int depth = 0, cases = 0;
 
     for (; p->i < p->t->n; p->i++) {
         const struct sl_token *t = &p->t->v[p->i];
         bool stop = false;
 
+        if (sl_token_is(t, "CASE")) { /* ... WHEN ... THEN ... END is a bracket too */
+            depth++;
+            cases++;
+        } else if (cases > 0 && sl_token_is(t, "END")) {
+            depth--;
+            cases--;
+            continue;
+        }
         depth += bracket(t) > 0;
         for (size_t k = 0; depth == 0 && words && words[k]; k++)
             stop |= sl_token_is(t, words[k]);
@@ -494,7 +502,7 @@ static int unknown(struct sl_parser *p)
     p->s->verb = "the statement";
     sl_p_fail(p, p->t->v[0].from, "no statement begins with \"%.*s\"",
               (int)(word.n > 40 ? 40 : word.n), word.p);
-    sl_err_hint(p->err, "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, TRUNCATE, SHOW, "
+    sl_err_hint(p->err, "SELECT, INSERT, UPDATE, DELETE, MERGE, CREATE, ALTER, DROP, TRUNCATE, SHOW, "
                         "DESCRIBE, COPY, EXPLAIN, SET, USE and CALL do");
     return SL_ESQL;
 }
@@ -508,7 +516,7 @@ int sl_statement_parse(const struct sl_tokens *tokens, struct sl_statement *out,
         {"CREATE", sl_p_create},    {"DROP", parse_drop},         {"ALTER", sl_p_alter},
         {"USE", parse_use},         {"SHOW", parse_show},         {"DESCRIBE", parse_describe},
         {"DESC", parse_describe},   {"INSERT", sl_p_insert},      {"UPDATE", sl_p_update},
-        {"DELETE", sl_p_delete},    {"TRUNCATE", parse_truncate}, {"COPY", sl_p_copy_to},
+        {"DELETE", sl_p_delete},    {"MERGE", sl_p_merge},        {"TRUNCATE", parse_truncate}, {"COPY", sl_p_copy_to},
         {"EXPLAIN", parse_explain}, {"SET", parse_set},           {"RESET", parse_reset},
         {"CALL", sl_p_call},
     };
@@ -531,6 +539,10 @@ void sl_statement_release(struct sl_statement *s)
     sl_free(s->pairs.v);
     sl_free(s->fields.v);
     sl_free(s->partition_keys.v);
+    sl_free(s->primary_keys.v);
+    for (size_t i = 0; i < s->clauses.n; i++)
+        sl_free(s->clauses.v[i].sets.v);
+    sl_free(s->clauses.v);
     sl_free(s->table_options.v);
     sl_free(s->changes.v);
     sl_arena_release(&s->arena);

@@ -43,6 +43,7 @@ int sl_p_alter(struct sl_parser *p) SL_WUR;
 int sl_p_insert(struct sl_parser *p) SL_WUR;
 int sl_p_update(struct sl_parser *p) SL_WUR;
 int sl_p_delete(struct sl_parser *p) SL_WUR;
+int sl_p_merge(struct sl_parser *p) SL_WUR;
 int sl_p_copy_to(struct sl_parser *p) SL_WUR;
 int sl_p_call(struct sl_parser *p) SL_WUR;
 

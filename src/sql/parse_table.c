@@ -43,6 +43,16 @@ static int default_of(struct sl_parser *p, struct column *c)
     return c->default_text ? SL_OK : sl_err_nomem(p->err);
 }
 
+static int add_key(struct sl_parser *p, const char *name)
+{
+    const char **to = sl_vec_push(&p->s->primary_keys);
+
+    if (!to)
+        return sl_err_nomem(p->err);
+    *to = name;
+    return SL_OK;
+}
+
 /* name type [NOT NULL] and what may follow, in any order. */
 static int column(struct sl_parser *p, struct column *c)
 {
@@ -60,6 +70,7 @@ static int column(struct sl_parser *p, struct column *c)
             p->s->primary_key_at = sl_p_at(p);
             p->i += 2;
             sl_p_take2(p, "NOT", "ENFORCED");
+            SL_TRY(add_key(p, c->name.text.p));
         } else if (sl_p_take(p, "COMMENT")) {
             SL_TRY(text_of(p, "the comment", &c->comment));
         } else if (sl_p_take(p, "DEFAULT")) {
@@ -79,6 +90,8 @@ static int column(struct sl_parser *p, struct column *c)
 
 static int table_constraint(struct sl_parser *p)
 {
+    struct sl_word w;
+
     if (sl_p_take(p, "CONSTRAINT"))
         p->i++;
     if (sl_p_is(p, 0, "WATERMARK"))
@@ -87,7 +100,10 @@ static int table_constraint(struct sl_parser *p)
     SL_TRY(sl_p_need(p, "PRIMARY"));
     SL_TRY(sl_p_need(p, "KEY"));
     SL_TRY(sl_p_need(p, "("));
-    sl_p_range(p, NULL);
+    do {
+        SL_TRY(sl_p_ident(p, "a key column", &w));
+        SL_TRY(add_key(p, w.text.p));
+    } while (sl_p_take(p, ","));
     SL_TRY(sl_p_need(p, ")"));
     sl_p_take2(p, "NOT", "ENFORCED");
     return SL_OK;

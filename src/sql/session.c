@@ -275,6 +275,7 @@ static int run_statement(struct sl_exec *r, sl_err *err)
         return sl_exec_insert(r, err);
     case SL_STMT_UPDATE:
     case SL_STMT_DELETE:
+    case SL_STMT_MERGE:
     case SL_STMT_TRUNCATE:
     case SL_STMT_DROP_PARTITION:
         return sl_exec_rewrite(r, err);

@@ -28,6 +28,7 @@ enum sl_stmt_kind {
     SL_STMT_INSERT,
     SL_STMT_UPDATE,
     SL_STMT_DELETE,
+    SL_STMT_MERGE,
     SL_STMT_TRUNCATE,
     SL_STMT_COPY,
     SL_STMT_EXPLAIN,
@@ -67,6 +68,16 @@ struct sl_pairs {
     size_t n, cap;
 };
 
+enum sl_merge_action { SL_MERGE_UPDATE, SL_MERGE_DELETE, SL_MERGE_INSERT, SL_MERGE_NOTHING };
+struct sl_merge_clause { /* WHEN [NOT] MATCHED [AND condition] THEN action */
+    bool matched;
+    struct sl_range condition; /* empty if none */
+    enum sl_merge_action action;
+    bool all;             /* UPDATE SET *, INSERT * */
+    struct sl_pairs sets; /* UPDATE; INSERT: columns with their values, or the values alone (key.text.p == NULL) */
+    size_t from;          /* byte of WHEN */
+};
+
 struct sl_statement {
     struct sl_arena arena; /* owns all texts and arrays */
     enum sl_stmt_kind kind;
@@ -90,9 +101,14 @@ struct sl_statement {
     bool has_fields;
     SL_VEC(struct sl_field) fields;
     SL_VEC(const char *) partition_keys;
+    SL_VEC(const char *) primary_keys;
     SL_VEC(struct sl_option) table_options;
     const char *comment;
     size_t primary_key_at; /* byte of PRIMARY KEY; SIZE_MAX if there is none */
+    /* MERGE */
+    struct sl_range source; /* with its alias */
+    struct sl_range on;
+    SL_VEC(struct sl_merge_clause) clauses;
     /* ALTER TABLE */
     SL_VEC(struct sl_change) changes;
 };
