@@ -171,6 +171,10 @@ void sl_intake_leave(struct sl_intake *s)
     uint64_t spare = s->spare;
     bool pull = s->want_pull, ack = s->want_ack, interrupt = s->want_interrupt, cancel = s->cancel_wait;
 
+    if (!spare && !pull && !ack && !interrupt && !cancel) {
+        pthread_mutex_unlock(&s->lock);
+        return;
+    }
     s->spare = 0;
     s->want_pull = s->want_ack = s->want_interrupt = s->cancel_wait = false;
     s->leaving++; /* the source is not settled while this goes on */

@@ -89,36 +89,46 @@ uint64_t sl_exchange_max_payload(const struct sl_exchange *x)
 /* ---- what other nodes call ---- */
 
 /* A reference to the channel's sink; NULL with *KNOWN telling whether the instance has others. */
-static struct sl_sink *find_sink(struct sl_exchange *x, const struct sl_mpp_instance *id, int32_t index, bool *known)
+static int find_sink(struct sl_exchange *x, const struct sl_mpp_instance *id, int32_t index, struct sl_sink **out, bool *known, sl_err *err)
 {
     struct sl_buf key = SL_BUF_INIT;
-    struct sl_sink *sink = NULL;
+    int rc;
 
+    *out = NULL;
     add_key(&key, id, NULL);
-    pthread_mutex_lock(&x->lock);
-    struct sl_sink_channel *c = key.failed ? NULL : sl_map_get(x->sinks, sl_buf_view(&key));
-    *known = c != NULL;
-    while (c && c->index != index)
-        c = c->next;
-    if (c)
-        sink = sl_sink_ref(c->sink);
-    pthread_mutex_unlock(&x->lock);
+    rc = sl_buf_ok(&key, err);
+    if (rc == SL_OK) {
+        pthread_mutex_lock(&x->lock);
+        struct sl_sink_channel *c = sl_map_get(x->sinks, sl_buf_view(&key));
+        *known = c != NULL;
+        while (c && c->index != index)
+            c = c->next;
+        if (c)
+            *out = sl_sink_ref(c->sink);
+        pthread_mutex_unlock(&x->lock);
+    }
     sl_buf_release(&key);
-    return sink;
+    return rc;
 }
 
-static struct sl_source_handle *borrow_source(struct sl_exchange *x, const struct sl_mpp_instance *id, sl_str node)
+/* The handle, if there is one, which stays until it is given back. */
+static int borrow_source(struct sl_exchange *x, const struct sl_mpp_instance *id, sl_str node, struct sl_source_handle **out, sl_err *err)
 {
     struct sl_buf key = SL_BUF_INIT;
+    int rc;
 
+    *out = NULL;
     add_key(&key, id, &node);
-    pthread_mutex_lock(&x->lock);
-    struct sl_source_handle *h = key.failed ? NULL : sl_map_get(x->sources, sl_buf_view(&key));
-    if (h)
-        h->busy++;
-    pthread_mutex_unlock(&x->lock);
+    rc = sl_buf_ok(&key, err);
+    if (rc == SL_OK) {
+        pthread_mutex_lock(&x->lock);
+        *out = sl_map_get(x->sources, sl_buf_view(&key));
+        if (*out)
+            (*out)->busy++;
+        pthread_mutex_unlock(&x->lock);
+    }
     sl_buf_release(&key);
-    return h;
+    return rc;
 }
 
 static void give_back(struct sl_exchange *x, struct sl_source_handle *h)
@@ -146,9 +156,11 @@ int sl_exchange_answer_get(const struct sl_settings *settings, struct sl_sink *s
 static int answer_get(struct sl_exchange *x, const struct sl_mpp_get *get, struct sl_answer *answer, sl_err *err)
 {
     bool known = false;
-    struct sl_sink *sink = find_sink(x, &get->source, get->index, &known);
-    int rc;
+    struct sl_sink *sink = NULL;
+    int rc = find_sink(x, &get->source, get->index, &sink, &known, err);
 
+    if (rc != SL_OK)
+        return rc;
     if (!sink && known)
         return sl_err_set(err, SL_EINPUT, "the instance has no channel %" PRId32, get->index);
     rc = sl_exchange_answer_get(x->settings, sink, get, answer, err);
@@ -158,8 +170,8 @@ static int answer_get(struct sl_exchange *x, const struct sl_mpp_get *get, struc
 
 static int take_new(struct sl_exchange *x, const struct sl_mpp_new *e, sl_err *err)
 {
-    struct sl_source_handle *h = borrow_source(x, &e->target, e->target_node);
-    int rc = SL_OK;
+    struct sl_source_handle *h = NULL;
+    int rc = borrow_source(x, &e->target, e->target_node, &h, err);
 
     if (h) {
         rc = sl_intake_new_blocks(h->source, e->start, e->sizes, e->nsizes, err);
@@ -170,8 +182,8 @@ static int take_new(struct sl_exchange *x, const struct sl_mpp_new *e, sl_err *e
 
 static int take_end(struct sl_exchange *x, const struct sl_mpp_end *e, sl_err *err)
 {
-    struct sl_source_handle *h = borrow_source(x, &e->target, e->target_node);
-    int rc = SL_OK;
+    struct sl_source_handle *h = NULL;
+    int rc = borrow_source(x, &e->target, e->target_node, &h, err);
 
     if (h) {
         rc = sl_intake_end(h->source, e->last, err);
@@ -191,12 +203,12 @@ static int serve(void *user, const struct sl_caller *caller, const struct sl_mpp
     case SL_MPP_GET_DATA_BLOCK:
         return answer_get(x, &call->u.get, answer, err);
     case SL_MPP_ACKNOWLEDGE:
-        sink = find_sink(x, &call->u.ack.source, call->u.ack.index, &known);
+        SL_TRY(find_sink(x, &call->u.ack.source, call->u.ack.index, &sink, &known, err));
         if (sink)
             sl_sink_acknowledge(sink, call->u.ack.start, call->u.ack.end);
         break;
     case SL_MPP_CLOSE:
-        sink = find_sink(x, &call->u.close.source, call->u.close.index, &known);
+        SL_TRY(find_sink(x, &call->u.close.source, call->u.close.index, &sink, &known, err));
         if (sink)
             sl_sink_close(sink);
         break;

@@ -164,9 +164,36 @@ static void sender_aborts(void **state)
     unit_receive(p.source, 0, 1000);
     unit_send(p.sink, 1, 30000000);
     sl_sink_channel_abort(p.sink);
-    int rc = sl_source_handle_next(p.source, 2000, &b, &err);
+    int rc = sl_source_handle_next(p.source, 500, &b, &err);
     assert_true(rc == SL_ENOTFOUND || rc == SL_EBUSY); /* gone, or the news of it never went out */
     unit_close(&p);
+}
+
+/* One allocation fails, wherever: an error or a further attempt, never a hang, and nothing stays held. */
+static void out_of_memory(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n < 60; n++) {
+        struct unit_pair p;
+        struct sl_bytes *b = NULL;
+        struct unit_block block = {0, 0};
+        sl_err err = SL_ERR_INIT;
+
+        unit_open(&p, &PLAIN, &PLAIN);
+        sl_mem_fail_nth(n);
+        int rc = sl_sink_channel_send(p.sink, 50000, unit_serialize, &block, 5000, &err);
+        if (rc == SL_OK)
+            rc = sl_source_handle_next(p.source, 1000, &b, &err);
+        if (rc == SL_EBUSY) /* then the sender knows why */
+            rc = sl_sink_channel_wait(p.sink, 1000, &err);
+        if (rc == SL_OK)
+            assert_true(unit_same(0, sl_bytes_data(b), sl_bytes_size(b)));
+        else if (rc != SL_ENOMEM && !strstr(err.text, "out of memory"))
+            fail_msg("allocation %jd: code %d, %s", (intmax_t)n, rc, err.text);
+        sl_mem_fail_nth(0);
+        sl_bytes_unref(b);
+        unit_close(&p);
+    }
 }
 
 int main(void)
@@ -174,7 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_arrive),   cmocka_unit_test(blocks_arrive_compact), cmocka_unit_test(empty_stream),
         cmocka_unit_test(a_large_value),   cmocka_unit_test(names),                 cmocka_unit_test(refused_blocks),
-        cmocka_unit_test(early_close),     cmocka_unit_test(sender_aborts),
+        cmocka_unit_test(early_close),     cmocka_unit_test(sender_aborts),         cmocka_unit_test(out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,6 +360,91 @@ static void unknown_methods(void **state)
     unit_close(&p);
 }
 
+/* ---- a server that lies about lengths ---- */
+
+struct liar {
+    int listener;
+    char address[32];
+    const void *answer;
+    size_t n;
+};
+
+static void *lie(void *arg)
+{
+    struct liar *l = arg;
+    int fd = accept(l->listener, NULL, NULL);
+    char request[4096];
+
+    if (recv(fd, request, sizeof request, 0) > 0)
+        send_all(fd, l->answer, l->n);
+    shutdown(fd, SHUT_WR);
+    while (recv(fd, request, sizeof request, 0) > 0)
+        continue;
+    close(fd);
+    return NULL;
+}
+
+static int refuse_element(void *user, size_t i, size_t n, size_t size, unsigned char **to, sl_err *err)
+{
+    struct catcher *c = user;
+
+    (void)to;
+    c->at = size;
+    return sl_err_set(err, SL_ENOMEM, "element %zu of %zu has %zu bytes", i, n, size);
+}
+
+/* "getDataBlock", reply, seqid 0, success field 0 struct, field 1 list of strings. */
+#define REPLY "\x80\x01\x00\x02\x00\x00\x00\x0cgetDataBlock\x00\x00\x00\x00\x0c\x00\x00\x0f\x00\x01\x0b"
+
+static void answers_that_lie(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        int code;
+        size_t element; /* that is announced before the error */
+    } cases[] = {
+        {"\x7f\xff\xff\xff", 4, SL_ECORRUPT, 0},                                                  /* a frame above the limit */
+        {"\xff\xff\xff\xff", 4, SL_ECORRUPT, 0},
+        {"HTTP/1.1 400 Bad Request\r\n", 26, SL_ECORRUPT, 0},
+        {"\x15\x03\x01\x00\x02\x02\x28", 7, SL_ECORRUPT, 0},
+        {"\x00\x00\x01\x00" REPLY, 4 + 31, SL_EIO, 0},                                             /* ends in the middle */
+        {"\x00\x00\x00\x30" REPLY "\x7f\xff\xff\xff\x00\x00\x00\x01x", 4 + 31 + 9, SL_ECORRUPT, 0}, /* more elements than bytes */
+        {"\x00\x00\x00\x30" REPLY "\x00\x00\x00\x01\x7f\xff\xff\xff", 4 + 31 + 8, SL_ECORRUPT, 0},  /* an element longer than the frame */
+        {"\x00\x00\x00\x30" REPLY "\x00\x00\x00\x01\xff\xff\xff\xff", 4 + 31 + 8, SL_ECORRUPT, 0},
+        {"\x00\x0f\xff\xff" REPLY "\x00\x00\x00\x01\x00\x0f\xff\x00", 4 + 31 + 8, SL_ENOMEM, 0xfff00}, /* plausible: the receiver decides */
+        {"\x00\x00\x00\x05junk!", 9, SL_ECORRUPT, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t n = sizeof a;
+        struct liar l = {.listener = socket(AF_INET, SOCK_STREAM, 0), .answer = cases[i].bytes, .n = cases[i].n};
+        struct sl_client_setup cs = {.timeout_millis = 5000, .max_frame = 1 << 20};
+        struct sl_client *client = NULL;
+        struct catcher c = {0};
+        struct sl_receiver to = {refuse_element, &c};
+        struct sl_received r;
+        sl_err err = SL_ERR_INIT;
+        pthread_t id;
+
+        assert_int_equal(bind(l.listener, (struct sockaddr *)&a, n), 0);
+        assert_int_equal(listen(l.listener, 1), 0);
+        assert_int_equal(getsockname(l.listener, (struct sockaddr *)&a, &n), 0);
+        snprintf(l.address, sizeof l.address, "127.0.0.1:%d", ntohs(a.sin_port));
+        assert_int_equal(pthread_create(&id, NULL, lie, &l), 0);
+        assert_ok(sl_client_new(&cs, &client, &err), err);
+        int rc = fetch_once(client, l.address, 0, &r, &to, &err);
+        if (rc != cases[i].code || c.at != cases[i].element)
+            fail_msg("case %zu: code %d, element of %zu bytes: %s", i, rc, c.at, err.text);
+        assert_int_equal(sl_client_idle(client), 0); /* such a connection is not used again */
+        sl_client_free(client);
+        pthread_join(id, NULL);
+        close(l.listener);
+    }
+}
+
 static void many_channels(void **state)
 {
     enum { CHANNELS = 300, BLOCKS = 4 };
@@ -395,7 +480,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peers_of_all_ages), cmocka_unit_test(limits_beside_the_size), cmocka_unit_test(reload_in_mid_block),
-        cmocka_unit_test(noise_on_the_port), cmocka_unit_test(unknown_methods),        cmocka_unit_test(many_channels),
+        cmocka_unit_test(noise_on_the_port), cmocka_unit_test(answers_that_lie), cmocka_unit_test(unknown_methods),        cmocka_unit_test(many_channels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
