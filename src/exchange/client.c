@@ -24,7 +24,6 @@ struct running {
 struct sl_client {
     struct sl_client_setup setup; /* constant */
     struct sl_tls *tls;           /* owned; NULL: plain */
-    _Atomic int64_t timeout;
     atomic_int seqid;
     pthread_mutex_t lock; /* all below */
     struct sl_map *idle;  /* owned; address -> list of struct idle, newest first */
@@ -42,7 +41,6 @@ int sl_client_new(const struct sl_client_setup *setup, struct sl_client **out, s
     if (!c)
         return sl_err_nomem(err);
     c->setup = *setup;
-    atomic_init(&c->timeout, setup->timeout_millis);
     pthread_mutex_init(&c->lock, NULL);
     c->idle = sl_map_new();
     if (!c->idle)
@@ -73,11 +71,6 @@ void sl_client_free(struct sl_client *c)
     sl_tls_free(c->tls);
     pthread_mutex_destroy(&c->lock);
     sl_free(c);
-}
-
-void sl_client_set_timeout(struct sl_client *c, int64_t millis)
-{
-    atomic_store(&c->timeout, millis);
 }
 
 size_t sl_client_idle(struct sl_client *c)
@@ -117,7 +110,7 @@ static int borrow(struct sl_client *c, const char *address, struct sl_link **out
         sl_link_close(*out);
     }
     SL_TRY(sl_address_parse(address, &a, err));
-    return sl_link_open(&a, c->tls, atomic_load(&c->timeout), out, err);
+    return sl_link_open(&a, c->tls, c->setup.timeout_millis, out, err);
 }
 
 static void give_back(struct sl_client *c, const char *address, struct sl_link *conn)
@@ -270,9 +263,8 @@ static int more(struct sl_link *conn, sl_err *err)
     return SL_EIO;
 }
 
-static int read_length(struct sl_client *c, struct sl_link *conn, size_t max, size_t *length, sl_err *err)
+static int read_length(struct sl_link *conn, size_t max, size_t *length, sl_err *err)
 {
-    (void)c;
     while (sl_link_arrived(conn).n < SL_FRAME_HEAD)
         SL_TRY(more(conn, err));
     int rc = sl_frame_length(sl_link_arrived(conn).p, max, length, err);
@@ -327,7 +319,7 @@ static int answer_small(struct sl_client *c, struct sl_link *conn, int32_t seqid
     size_t length = 0;
     sl_str message = {0};
 
-    SL_TRY(read_length(c, conn, c->setup.max_frame < SMALL_REPLY_MAX ? c->setup.max_frame : SMALL_REPLY_MAX, &length, err));
+    SL_TRY(read_length(conn, c->setup.max_frame < SMALL_REPLY_MAX ? c->setup.max_frame : SMALL_REPLY_MAX, &length, err));
     SL_TRY(read_message(conn, length, small->arena, &message, err));
     SL_TRY(sl_mpp_reply_read(c->setup.protocol, message, small->arena, small->reply, err));
     if (small->reply->seqid != seqid)
@@ -392,7 +384,7 @@ static int answer_blocks(struct sl_client *c, struct sl_link *conn, int32_t seqi
     struct sl_reply_reader r;
     size_t length = 0;
 
-    SL_TRY(read_length(c, conn, c->setup.max_frame, &length, err));
+    SL_TRY(read_length(conn, c->setup.max_frame, &length, err));
     sl_reply_reader_begin(&r, c->setup.protocol, length);
     SL_TRY(read_blocks(conn, &r, f->receiver, err));
     if (r.seqid != seqid)

@@ -25,7 +25,6 @@ struct sl_client_setup {
 int sl_client_new(const struct sl_client_setup *setup, struct sl_client **out, sl_err *err) SL_WUR;
 void sl_client_free(struct sl_client *c); /* no call may run; NULL is fine */
 void sl_client_stop(struct sl_client *c); /* ends the calls that run, and allows no more */
-void sl_client_set_timeout(struct sl_client *c, int64_t millis);
 
 /* By which another thread ends the calls that run for one purpose. */
 struct sl_interrupt {

@@ -113,8 +113,9 @@ int sl_listen(const struct sl_address *a, int *out, int *port, sl_err *err)
 
 /* ---- a connection ---- */
 
-int sl_link_failed(const struct sl_link *c, int os_errno, const char *doing, sl_err *err)
+int sl_link_failed(struct sl_link *c, int os_errno, const char *doing, sl_err *err)
 {
+    c->failed = true;
     if (os_errno == EAGAIN || os_errno == EWOULDBLOCK)
         sl_err_set(err, SL_EIO, "%s %s: no answer in time", doing, c->peer);
     else if (os_errno == 0)
@@ -160,7 +161,7 @@ int sl_link_of(int fd, int64_t timeout_millis, struct sl_link **out, sl_err *err
     c->fd = fd;
     c->ssl = NULL;
     c->start = c->end = 0;
-    c->verified = false;
+    c->verified = c->failed = false;
     name_peer(c);
     set_timeouts(fd, timeout_millis);
     *out = c;
@@ -219,7 +220,8 @@ void sl_link_close(struct sl_link *c)
     if (!c)
         return;
     if (c->ssl) {
-        (void)SSL_shutdown(c->ssl); /* says goodbye if it can, waits for nothing */
+        if (!c->failed)
+            (void)SSL_shutdown(c->ssl);
         SSL_free(c->ssl);
     }
     close(c->fd);
