@@ -1,6 +1,7 @@
 /* exec_rewrite.c - UPDATE, DELETE, TRUNCATE, DROP PARTITION. */
 #include <string.h>
 
+#include "base/sys.h"
 #include "sql/insert.h"
 
 /* The condition and the new values become a query over the target, so that names in them are found
@@ -98,7 +99,7 @@ static int check(struct sl_query *q, sl_err *err)
     return rc == SL_OK ? SL_OK : sl_query_error(q, rc, err);
 }
 
-static int rewrite(struct sl_exec *r, struct sl_append *t, sl_err *err)
+static int rewrite_once(struct sl_exec *r, struct sl_append *t, sl_err *err)
 {
     struct sl_rewrite_request req = {.alias = r->st->alias.text.p ? r->st->alias.text
                                                                   : r->st->name.table};
@@ -115,6 +116,7 @@ static int rewrite(struct sl_exec *r, struct sl_append *t, sl_err *err)
     SL_GO(sl_query_bind(&q, err));
     SL_GO(check(&q, err));
     SL_GO(fill_request(r, t, &q, &where, &req, err));
+    req.once = q.tables.n > 0;
     SL_GO(sl_query_announce(&q, err));
     if (r->st->kind == SL_STMT_UPDATE)
         rc = sl_append_update(t, conn, &req, &result, err);
@@ -130,6 +132,20 @@ static int rewrite(struct sl_exec *r, struct sl_append *t, sl_err *err)
 done:
     sl_sql_text_release(&where);
     sl_query_release(&q);
+    return rc;
+}
+
+static int rewrite(struct sl_exec *r, struct sl_append *t, sl_err *err)
+{
+    int rc;
+
+    do {
+        sl_err_clear(err);
+        SL_TRY(sl_cancel_check(err));
+        rc = rewrite_once(r, t, err);
+        if (rc == SL_ECONFLICT)
+            SL_TRY(sl_append_same_table(t, err));
+    } while (rc == SL_ECONFLICT);
     return rc;
 }
 

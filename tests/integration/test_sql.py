@@ -52,6 +52,17 @@ class Isolation(Sql):
         self.assertEqual(self.rows("SELECT k, p FROM t ORDER BY k"), [{"k": 2, "p": "b"}, {"k": 4, "p": "c"}])
 
 
+    def test_subqueries_are_read_again_with_the_target(self):
+        self.sql("CREATE TABLE t (k INT, v INT); INSERT INTO t VALUES (1, 1), (2, 2)")
+        updating = sluice.start("sql", "-w", self.warehouse, "-e", "UPDATE t SET v = (SELECT sum(v) FROM t) WHERE k = 1",
+                                env={"SLUICE_FAILPOINT": "rewrite.before_commit:1=stop"})
+        sluice.wait_stopped(updating)
+        self.sql("UPDATE t SET v = 10 WHERE k = 2")
+        updating.send_signal(signal.SIGCONT)
+        self.assertEqual(updating.wait(), 0)
+        self.assertEqual(self.rows("SELECT k, v FROM t ORDER BY k"), [{"k": 1, "v": 11}, {"k": 2, "v": 10}])
+
+
 class SeedStatements(Sql):
     """The statements of the proposal, written as it writes them."""
 

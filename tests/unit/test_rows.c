@@ -260,7 +260,7 @@ static void reads_files_without_partition_columns(void **state)
     struct sl_buf path = SL_BUF_INIT;
     struct sl_stat st;
     sl_err err = SL_ERR_INIT;
-    char names[2][32];
+    char names[2][48];
     bool external;
 
     (void)state;

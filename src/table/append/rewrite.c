@@ -338,7 +338,7 @@ static int run(struct rewriting *w, int (*attempt)(struct rewriting *w, sl_err *
         attempt_release(w);
         if (rc == SL_ECONFLICT) /* a table made anew stays a conflict */
             SL_TRY(sl_append_same_table(w->t, err));
-    } while (rc == SL_ECONFLICT);
+    } while (rc == SL_ECONFLICT && !w->req->once);
     return rc;
 }
 

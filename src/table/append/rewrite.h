@@ -22,6 +22,7 @@ struct sl_rewrite_request {
     bool partition_only;    /* DELETE: the condition is deterministic and names partition columns only */
     const struct sl_assignment *sets; /* UPDATE */
     size_t nsets;
+    bool once;              /* the expressions read other tables as of one snapshot: a conflict is the caller's, who plans these again too */
     sl_str prelude;         /* "WITH ..." to stand before each SELECT; may be empty */
 };
 struct sl_rewrite_result {
