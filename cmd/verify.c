@@ -33,9 +33,40 @@ static void print_finding(void *user, const struct sl_finding *f)
         printf("  safe to do: %s\n", f->advice);
 }
 
+static void print_log_report(const struct sl_verify_report *r, int rc)
+{
+    char size[32];
+
+    if (cmd_json_errors) {
+        printf("{\"sound\":%s,\"damage\":%llu,\"harmless\":%llu,\"instants\":%llu,\"dataFiles\":%llu,\"rows\":%llu,"
+               "\"bytes\":%llu,\"logOnlyKeys\":%llu}\n",
+               rc == SL_OK ? "true" : "false", (unsigned long long)r->damage, (unsigned long long)r->harmless,
+               (unsigned long long)r->snapshots, (unsigned long long)r->data_files, (unsigned long long)r->rows,
+               (unsigned long long)r->bytes, (unsigned long long)r->log_only_keys);
+        return;
+    }
+    printf("Checked %llu instants, %llu files with %llu rows in base files, %s.\n", (unsigned long long)r->snapshots,
+           (unsigned long long)r->data_files, (unsigned long long)r->rows, cmd_size_text(r->bytes, size));
+    if (r->harmless)
+        printf("%llu harmless things are left.\n", (unsigned long long)r->harmless);
+    if (rc != SL_OK)
+        return;
+    printf("The table is sound.\n");
+    if (r->log_only_keys)
+        printf("Not safe for a stock writer: %llu keys stand in logs alone. First: sluice compact --all-logs\n",
+               (unsigned long long)r->log_only_keys);
+    else
+        printf("Safe for a stock writer: every key stands in a base file.\n");
+}
+
 static void print_report(const struct sl_verify_report *r, int rc)
 {
     char size[32];
+
+    if (r->log_table) {
+        print_log_report(r, rc);
+        return;
+    }
 
     if (cmd_json_errors) {
         printf("{\"sound\":%s,\"damage\":%llu,\"harmless\":%llu,\"repaired\":%llu,\"snapshots\":%llu,\"tags\":%llu,"

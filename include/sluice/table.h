@@ -127,6 +127,8 @@ struct sl_verify_options {
 struct sl_verify_report {
     uint64_t damage, harmless, repaired;
     uint64_t snapshots, tags, branches, manifests, data_files, rows, bytes; /* checked */
+    bool log_table;         /* then snapshots are instants, and the next member was counted unless there is damage: */
+    uint64_t log_only_keys; /* keys that stand in logs alone, which the index of a stock writer does not see; 0 = it may take over */
 };
 #define SL_VERIFY_INIT {{false, 0, 0, 0}, false, false, 0}
 /* SL_EUNSOUND if there is damage. */
@@ -145,7 +147,7 @@ struct sl_inspect_options {
 /* *TEXT is terminated and the caller's (sl_free). */
 SL_API int sl_table_inspect(struct sl_env *env, sl_str table, const struct sl_inspect_options *options, char **text,
                             sl_err *err) SL_WUR;
-/* Any file of a table: snapshot, schema, tag, manifest list, manifest, index manifest, deletion vectors, statistics, Parquet. PATH is a
+/* Any file of a table: snapshot, schema, tag, manifest list, manifest, index manifest, deletion vectors, statistics, log file, Parquet. PATH is a
  * path of the system. *TEXT is JSON. */
 SL_API int sl_file_inspect(struct sl_env *env, sl_str path, char **text, sl_err *err) SL_WUR;
 

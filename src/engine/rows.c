@@ -10,7 +10,7 @@ struct scan {
     struct sl_engine *engine;
     const struct sl_row_source *src;
     void *self;                 /* of the scan, else of the source */
-    bool opened;
+    void (*close)(void *scan);  /* NULL: nothing to close. Kept here, since the source may be gone by then */
     size_t n;
     size_t column[];            /* of the source */
 };
@@ -23,6 +23,7 @@ struct part {
     void *self;                 /* as the scan's */
     void *local;
     bool opened;
+    void (*close)(void *self, void *local); /* as the scan's */
 };
 
 int sl_rows_register(struct sl_engine *e, const struct sl_row_source *src, uint64_t *id, sl_err *err)
@@ -79,8 +80,8 @@ static void scan_free(void *user)
 {
     struct scan *s = user;
 
-    if (s->opened && s->src->scan_close)
-        s->src->scan_close(s->src->self, s->self);
+    if (s->close)
+        s->close(s->self);
     sl_free(s);
 }
 
@@ -90,7 +91,7 @@ static int scan_begin(struct scan *s, sl_err *err)
     if (!s->src->scan_open)
         return SL_OK;
     SL_TRY(s->src->scan_open(s->src->self, &s->self, err));
-    s->opened = true;
+    s->close = s->src->scan_close;
     return SL_OK;
 }
 
@@ -125,8 +126,8 @@ static void part_free(void *user)
 {
     struct part *p = user;
 
-    if (p->opened && p->src->local_close)
-        p->src->local_close(p->self, p->local);
+    if (p->close)
+        p->close(p->self, p->local);
     sl_arena_release(&p->arena);
     sl_free(p);
 }
@@ -169,6 +170,7 @@ static int fill(const struct scan *s, struct part *p, duckdb_data_chunk out, sl_
         p->self = s->self;
         if (s->src->local_open)
             SL_TRY(s->src->local_open(p->self, &p->local, err));
+        p->close = s->src->local_close;
         p->opened = true;
     }
     p->batch.cap = cap;

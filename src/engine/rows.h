@@ -20,7 +20,7 @@ struct sl_row_source {
     int64_t rows_hint;              /* about how many rows; -1 unknown */
     /* Once for each scan, before its threads begin; what it gives stands in SELF's place in the calls below. NULL: all scans share SELF. */
     int (*scan_open)(void *self, void **scan, sl_err *err);
-    void (*scan_close)(void *self, void *scan);
+    void (*scan_close)(void *scan);  /* DuckDB may do so late, when the source is unregistered already */
     /* Once for each thread that takes part, before its first fill; may be NULL. Nothing is opened for a thread that never runs. */
     int (*local_open)(void *self, void **local, sl_err *err);
     void (*local_close)(void *self, void *local);

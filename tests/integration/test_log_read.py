@@ -168,5 +168,74 @@ class Statements(Fixture):
             self.assertIn(word, r.err)
 
 
+class Upkeep(Fixture):
+    def verify(self, status=0, *args):
+        r = sluice.run("verify", "-w", self.warehouse, "--json", *args, "t")
+        self.assertEqual(r.status, status, r)
+        return r.lines()
+
+    def test_every_fixture_is_sound(self):
+        for name in sorted(n[:-4] for n in os.listdir(HUDI) if n.endswith(".zip")):
+            with self.subTest(name):
+                shutil.rmtree(self.warehouse, ignore_errors=True)
+                self.table(name)
+                last = self.verify(0, "--deep")[-1]
+                self.assertEqual((last["sound"], last["damage"], last["logOnlyKeys"]), (True, 0, 0))
+
+    def test_damage(self):
+        folder = self.table("mor_avro_v6_trips_8i1u")
+        log = os.path.join(folder, "city=san_francisco/.d0304c53-6fd2-4b7a-a9d6-5ff632f79224-0_20250331030642808.log.1_0-26-85")
+        with open(log, "rb") as f:
+            whole = f.read()
+        with open(log, "wb") as f:
+            f.write(whole[:-100])
+        self.assertEqual(sorted(f["kind"] for f in self.verify(13)[:-1]), ["torn-write", "wrong-size"])
+        os.remove(log)
+        self.assertEqual([f["kind"] for f in self.verify(13)[:-1]], ["missing-file"])
+        with open(log, "wb") as f:
+            f.write(whole)
+        base = os.path.join(folder, "city=chennai/84e82649-b1ee-4a25-a316-17cc6872616b-0_2-13-62_20250331030642808.parquet")
+        with open(base, "r+b") as f:
+            f.seek(-20, 2)
+            f.write(b"x" * 20)
+        self.assertEqual([f["kind"] for f in self.verify(13)[:-1]], ["damaged-file"])
+
+    def test_keys_in_logs_alone(self):
+        folder = self.table("mor_avro_v6_trips_8i1u")
+        for name in os.listdir(os.path.join(folder, "city=san_francisco")):
+            if name.endswith(".parquet"):
+                os.remove(os.path.join(folder, "city=san_francisco", name))
+        self.assertEqual(self.pairs("SELECT rider, fare FROM t WHERE city = 'san_francisco'"), [("rider-D", 25.0)])
+        self.verify(13)
+        text = self.ok("inspect", "-w", self.warehouse, "t").out
+        self.assertIn("1 file groups (1 of logs alone)", text)
+
+    def test_inspect(self):
+        folder = self.table("mor_avro_v9_txns_simple_nometa")
+        doc = self.ok("inspect", "-w", self.warehouse, "--json", "--files", "t").json()
+        self.assertEqual((doc["version"], doc["keyFields"], doc["merge"]), (9, ["txn_id"], "event time"))
+        self.assertIn("Sluice writes version 6 only", doc["notWritableSince"])
+        self.assertEqual(doc["fileGroups"], len(doc["slices"]))
+        self.assertEqual({p["path"] for p in doc["partitions"]}, {"region=apac", "region=eu", "region=us"})
+        for folder, _, names in os.walk(folder):
+            for name in names:
+                if ".log." in name:
+                    blocks = self.ok("inspect", os.path.join(folder, name)).json()["blocks"]
+                    self.assertTrue(all(b["type"] in ("AVRO_DATA", "DELETE") for b in blocks), blocks)
+
+    def test_inspect_any_bytes(self):
+        with open(os.path.join(HUDI, "logs/.6d3d1d6e-2298-4080-a0c1-494877d6f40a-0_20250618054711154.log.1_0-26-85"), "rb") as f:
+            whole = f.read()
+        path = os.path.join(self.dir, ".x_20250618054711154.log.1_0-0-0")
+        for cut in (0, 5, 6, 14, 30, 900, len(whole) - 1):
+            with open(path, "wb") as f:
+                f.write(whole[:cut])
+            self.ok("inspect", path)
+        with open(path, "wb") as f:
+            f.write(whole[:50] + b"\xff" * 8 + whole[58:] + whole)
+        doc = self.ok("inspect", path).json()
+        self.assertTrue(doc["blocks"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 #include "table/append/position.h"
 #include "table/append/roots.h"
 #include "table/env.h"
+#include "table/log/inspect.h"
 
 /* A failed json_* call gives NULL, which the setters refuse; the document then lacks a member, so it is checked here. */
 struct inspection {
@@ -456,17 +457,25 @@ int sl_table_inspect(struct sl_env *env, sl_str table, const struct sl_inspect_o
 {
     static const struct sl_inspect_options none = SL_INSPECT_INIT;
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     struct sl_buf out = SL_BUF_INIT;
     json_t *doc = NULL;
     int rc;
 
     *text = NULL;
     options = options ? options : &none;
-    SL_GO(sl_env_table(env, table, &t, err));
-    SL_GO(sl_append_inspect(t, options, &doc, err));
+    SL_GO(sl_env_log(env, table, &log, err));
+    if (log) {
+        SL_GO(sl_log_inspect(log, options, &doc, err));
+    } else {
+        SL_GO(sl_env_table(env, table, &t, err));
+        SL_GO(sl_append_inspect(t, options, &doc, err));
+    }
     if (options->json) {
         sl_json_dump(&out, doc, false);
         sl_buf_ch(&out, '\n');
+    } else if (log) {
+        sl_log_inspect_text(doc, &out);
     } else {
         sl_inspect_text(doc, &out);
     }
@@ -476,6 +485,7 @@ done:
     json_decref(doc);
     sl_buf_release(&out);
     sl_append_close(t);
+    sl_log_close(log);
     return rc;
 }
 
@@ -564,6 +574,8 @@ int sl_file_inspect(struct sl_env *env, sl_str path, char **text, sl_err *err)
         t = table_around(sl_str_c(sl_store_root(store)));
         if (bytes.n >= 4 && memcmp(bytes.p, "PAR1", 4) == 0)
             SL_GO(describe_parquet(env, sl_buf_view(&full), &doc, err));
+        else if (sl_str_starts(sl_buf_view(&bytes), "#HUDI#") || sl_str_find(name, SL_LIT(".log.")) > 0)
+            SL_GO(sl_log_describe(sl_buf_view(&bytes), &doc, err));
         else
             SL_GO(sl_paimon_describe(name, sl_buf_view(&bytes), t ? t->schema : NULL, &doc, err));
     }

@@ -9,6 +9,7 @@
 #include "table/append/clean.h"
 #include "table/append/verify_priv.h"
 #include "table/env.h"
+#include "table/log/verify.h"
 
 #define DAY_MILLIS 86400000
 
@@ -462,6 +463,7 @@ int sl_table_verify(struct sl_env *env, sl_str table, const struct sl_verify_opt
     static const struct sl_verify_options none = SL_VERIFY_INIT;
     struct sl_verify_report unwanted;
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     struct sl_engine *engine;
     struct sl_conn *conn = NULL;
     int rc;
@@ -469,15 +471,19 @@ int sl_table_verify(struct sl_env *env, sl_str table, const struct sl_verify_opt
     options = options ? options : &none;
     report = report ? report : &unwanted;
     *report = (struct sl_verify_report){0};
-    rc = sl_env_table(env, table, &t, err);
+    rc = sl_env_log(env, table, &log, err);
+    if (rc == SL_OK && !log)
+        rc = sl_env_table(env, table, &t, err);
     if (rc != SL_OK)
         return cannot_open(options, report, rc, table, err);
-    SL_GO(sl_append_check(t, SL_READ, err));
+    if (t)
+        SL_GO(sl_append_check(t, SL_READ, err));
     SL_GO(sl_env_engine(env, &engine, err));
     SL_GO(sl_conn_open(engine, &conn, err));
-    SL_GO(sl_append_verify(t, conn, options, report, err));
+    rc = log ? sl_log_verify(log, conn, options, report, err) : sl_append_verify(t, conn, options, report, err);
 done:
     sl_conn_close(conn);
     sl_append_close(t);
+    sl_log_close(log);
     return rc;
 }
