@@ -228,6 +228,16 @@ static void explain_log(const struct sl_query_table *t, struct sl_buf *out)
                   p->partitions_pruned, p->partitions_total, p->pruned_time, p->base_files,
                   (unsigned long long)p->base_bytes, p->log_files,
                   (unsigned long long)p->log_bytes);
+    if (p->nkeys)
+        sl_buf_printf(out,
+                      "; %zu keys looked up in %llu base files and blocks: %llu ruled out by "
+                      "range, %llu by filter, %llu opened (%llu without an index), and %zu "
+                      "delete blocks",
+                      p->nkeys, (unsigned long long)p->lookup.sources,
+                      (unsigned long long)p->lookup.by_range,
+                      (unsigned long long)p->lookup.by_filter,
+                      (unsigned long long)p->lookup.opened,
+                      (unsigned long long)p->lookup.unindexed, p->delete_blocks);
     if (t->pred && t->pred->op != SL_PRED_TRUE) {
         sl_buf_addc(out, "; where ");
         put_predicate(t->pred, t->schema, out);

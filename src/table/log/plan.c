@@ -167,7 +167,8 @@ static int open_view(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *
     p->instant = newest ? newest->time : 0;
     if (p->sel.as_of && !newest)
         return nothing_so_early(p, err);
-    return keep_slices(p, p->view->slices, p->view->nslices, err);
+    SL_TRY(keep_slices(p, p->view->slices, p->view->nslices, err));
+    return pred ? sl_plan__find_keys(p, pred, err) : SL_OK;
 }
 
 /* ---- opening ---- */

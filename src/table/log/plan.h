@@ -13,6 +13,7 @@
 
 #include "data/predicate.h"
 #include "engine/engine.h"
+#include "index/lookup.h"
 #include "table/log/view.h"
 
 enum sl_log_query {
@@ -44,6 +45,11 @@ struct sl_log_plan {
     size_t slices_total, partitions_total, partitions_pruned, pruned_time;
     size_t base_files, log_files;
     uint64_t base_bytes, log_bytes;
+    /* The predicate names record keys: only sources that may hold one of them are read (L4). Done by sl_log_plan_sql. */
+    const sl_str *keys;
+    size_t nkeys;                       /* 0 = it does not */
+    struct sl_lookup_stats lookup;      /* sources: base files and data blocks; opened: those that are read */
+    size_t delete_blocks;               /* read in any case, where a source of their slice is */
     struct sl_log_plan_io *io;
 };
 

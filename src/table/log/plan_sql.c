@@ -97,6 +97,35 @@ static void add_column(struct sl_buf *out, const struct sl_log_plan *p, size_t i
     sl_buf_sql_ident(out, sl_str_c(s->fields[i].name));
 }
 
+/* The column of base files that holds the record key. Where the key is one column of texts as it is, that column does: it is wanted more often than the
+ * meta column, which then is not read. Its position; -1: the meta column. */
+static ptrdiff_t key_column(const struct sl_log_plan *p)
+{
+    const struct sl_hudi_config *c = &p->table->config;
+    const ptrdiff_t i = c->nkeys == 1 ? sl_schema_index(&p->schema->columns, c->key_fields[0]) : -1;
+
+    if (i >= 0 && p->schema->columns.fields[i].type->kind == SL_VARCHAR && p->schema->hudi.naliases == 0 &&
+        (c->keygen == SL_HUDI_KEYGEN_SIMPLE || c->keygen == SL_HUDI_KEYGEN_NONPARTITIONED))
+        return i;
+    return -1;
+}
+
+/* Rows of other keys are not wanted, and whole row groups of them are passed over. */
+static void add_keys(struct sl_buf *out, const struct sl_log_plan *p)
+{
+    const ptrdiff_t i = key_column(p);
+
+    if (i >= 0)
+        sl_buf_printf(out, " WHERE c%td IN (", i);
+    else
+        sl_buf_printf(out, " WHERE m%d IN (", SL_HUDI_META_KEY);
+    for (size_t k = 0; k < p->nkeys; k++) {
+        sl_buf_addc(out, k ? ", " : "");
+        sl_buf_sql_string(out, p->keys[k]);
+    }
+    sl_buf_ch(out, ')');
+}
+
 int sl_plan__files_sql(const struct sl_log_plan *p, struct sl_conn *conn, const sl_str *paths, size_t n, struct sl_buf *out, sl_err *err)
 {
     sl_buf_addc(out, "SELECT CAST(file_index AS BIGINT) AS __sl_file, file_row_number AS __sl_row, filename AS __sl_name");
@@ -111,6 +140,8 @@ int sl_plan__files_sql(const struct sl_log_plan *p, struct sl_conn *conn, const 
     sl_buf_addc(out, ", hive_partitioning = false");
     add_schema(out, p);
     sl_buf_ch(out, ')');
+    if (p->nkeys)
+        add_keys(out, p);
     return sl_buf_ok(out, err);
 }
 
@@ -247,19 +278,6 @@ static void add_choice(struct sl_buf *out, const struct sl_log_plan *p)
     sl_buf_ch(out, ')');
 }
 
-/* The column of base files that holds the record key. Where the key is one column of texts as it is, that column does: it is wanted more often than the
- * meta column, which then is not read. */
-static const char *key_column(const struct sl_log_plan *p)
-{
-    const struct sl_hudi_config *c = &p->table->config;
-    const struct sl_field *f = c->nkeys == 1 ? sl_schema_field(&p->schema->columns, c->key_fields[0]) : NULL;
-
-    if (f && f->type->kind == SL_VARCHAR && p->schema->hudi.naliases == 0 &&
-        (c->keygen == SL_HUDI_KEYGEN_SIMPLE || c->keygen == SL_HUDI_KEYGEN_NONPARTITIONED))
-        return f->name;
-    return sl_hudi_meta_fields[SL_HUDI_META_KEY];
-}
-
 static int merged_rows(struct sl_log_plan *p, struct sl_conn *conn, struct sl_buf *out, sl_err *err)
 {
     sl_buf_addc(out, "SELECT ");
@@ -285,7 +303,7 @@ static int merged_rows(struct sl_log_plan *p, struct sl_conn *conn, struct sl_bu
     sl_buf_addc(out, ") AS b FULL JOIN (");
     SL_TRY(log_rows(p, conn, out, err));
     sl_buf_addc(out, ") AS l ON b.__sl_file = l.__sl_slice AND ");
-    add_ident(out, "b.", key_column(p));
+    add_ident(out, "b.", key_column(p) < 0 ? sl_hudi_meta_fields[SL_HUDI_META_KEY] : p->schema->columns.fields[key_column(p)].name);
     sl_buf_printf(out, " = l.%s) WHERE NOT (__sl_choice AND __sl_gone)", sl_hudi_meta_fields[SL_HUDI_META_KEY]);
     return sl_buf_ok(out, err);
 }

@@ -43,9 +43,8 @@ static int open_scan(void *self, void **scan, sl_err *err)
     return SL_OK;
 }
 
-static void close_scan(void *self, void *scan)
+static void close_scan(void *scan)
 {
-    (void)self;
     sl_free(scan);
 }
 
@@ -381,7 +380,21 @@ static int scan_blocks(void *user, size_t i, sl_err *err)
     struct sl_log_plan *p = user;
 
     SL_TRY(sl_cancel_check(err));
+    if (p->io->slices[i].chosen)
+        return SL_OK;
     return sl_slice_blocks(p->view, p->io->slices[i].slice, false, &p->io->slices[i].blocks, err);
+}
+
+static void take_slice_of_plan(struct sl_log_plan_io *io, const struct sl_slice *s, size_t i)
+{
+    struct sl_plan_slice *to = &io->slices[io->nslices++];
+
+    to->slice = s;
+    if (!io->chosen)
+        return;
+    to->chosen = true;
+    to->blocks = io->chosen[i];
+    io->chosen[i] = (struct sl_blocks)SL_BLOCKS_INIT;
 }
 
 /* Slices with logs: those with a base file first. */
@@ -395,7 +408,7 @@ static int take_slices(struct sl_log_plan *p, sl_err *err)
     for (int based = 1; based >= 0; based--) {
         for (size_t i = 0; i < p->nslices; i++)
             if (p->slices[i]->nlogs && (p->slices[i]->base != NULL) == (based == 1))
-                io->slices[io->nslices++].slice = p->slices[i];
+                take_slice_of_plan(io, p->slices[i], i);
         if (based)
             io->nbased = io->nslices;
     }
@@ -414,6 +427,7 @@ static void set_merge(struct sl_log_plan *p, struct sl_engine *e)
         m->ordering = p->schema->columns.fields[ordering];
     m->aliases = p->schema->hudi.aliases;
     m->naliases = p->schema->hudi.naliases;
+    m->only = p->io->only;
     m->memory = (size_t)(sl_engine_memory(e) / 8 / (sl_engine_threads(e) + 1));
 }
 
@@ -446,6 +460,8 @@ int sl_plan__prepare(struct sl_log_plan *p, struct sl_conn *conn, sl_err *err)
     if (io->made)
         return SL_OK;
     io->conn = conn;
+    if (p->nkeys)
+        SL_TRY(sl_plan__choose(p, conn, err));
     SL_TRY(make_fields(p, err));
     SL_TRY(take_slices(p, err));
     SL_TRY(sl_parallel(sl_engine_threads(sl_conn_engine(conn)), io->nslices, scan_blocks, p, err));
@@ -470,6 +486,10 @@ void sl_plan__unprepare(struct sl_log_plan *p)
             sl_row_filter_unregister(io->engine, io->always_id);
     }
     sl_plan__unembed(p);
+    for (size_t i = 0; i < io->nchosen; i++)
+        sl_blocks_release(&io->chosen[i]);
+    sl_key_sources_release(&io->sources);
+    sl_map_free(io->only, NULL);
     for (size_t i = 0; i < io->nslices; i++) {
         sl_merged_release(&io->slices[i].merged);
         sl_blocks_release(&io->slices[i].blocks);
