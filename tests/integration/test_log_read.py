@@ -168,6 +168,60 @@ class Statements(Fixture):
             self.assertIn(word, r.err)
 
 
+class ByKey(Fixture):
+    """SELECT by key goes by the index, and gives what a scan of all gives."""
+
+    def plan(self, where):
+        return self.pairs("EXPLAIN SELECT * FROM q WHERE " + where)[0][0]
+
+    def same(self, where, scan):
+        got = self.rows("SELECT * FROM q WHERE %s ORDER BY ALL" % where)
+        self.assertEqual(got, self.rows("SELECT * FROM q WHERE %s ORDER BY ALL" % scan), where)
+        return got
+
+    def test_one_field(self):
+        self.sql("""CREATE TABLE q (id STRING, ts BIGINT, v INT, PRIMARY KEY (id) NOT ENFORCED)
+                    WITH ('write-mode' = 'log', 'ordering-field' = 'ts');
+                    INSERT INTO q SELECT 'k' || i, 10, i FROM range(3000) t(i);
+                    INSERT INTO q SELECT 'k' || i, 11 + i % 3, i + 1 FROM range(0, 3000, 10) t(i);
+                    INSERT INTO q SELECT 'm' || i, 1, i FROM range(300) t(i);
+                    DELETE FROM q WHERE id IN ('k20', 'm7', 'k21');
+                    INSERT INTO q SELECT 'k' || i, 9, -1 FROM range(20, 41, 20) t(i)""")
+        for key in ("k0", "k1", "k20", "k21", "k30", "k40", "m7", "m8", "absent", "z", ""):
+            self.same("id = '%s'" % key, "id || '' = '%s'" % key)
+        self.same("id IN ('k0', 'k20', 'm9', 'nothing', NULL)", "id || '' IN ('k0', 'k20', 'm9', 'nothing')")
+        self.same("id = 'k30' AND v > 30", "id || '' = 'k30' AND v > 30")
+        self.assertEqual(len(self.same("id = 'k30' OR v = 31", "id || '' = 'k30' OR v = 31")), 3)
+        plan = self.plan("id = 'zzz'")
+        self.assertRegex(plan, r"1 keys looked up in 4 base files and blocks: 4 ruled out by range, 0 by filter, 0 opened")
+        self.assertRegex(self.plan("id = 'm7777'"), r"0 opened")
+        self.assertRegex(self.plan("id = 'm8'"), r", 1 opened \(0 without an index\), and 1 delete blocks")
+        self.assertNotIn("looked up", self.plan("v = 8"))
+
+    def test_two_fields(self):
+        self.sql("""CREATE TABLE q (a STRING, b BIGINT, ts BIGINT, v INT, PRIMARY KEY (a, b) NOT ENFORCED)
+                    WITH ('write-mode' = 'log', 'ordering-field' = 'ts');
+                    INSERT INTO q SELECT 'a' || i % 10, i, 10, i FROM range(500) t(i);
+                    INSERT INTO q SELECT 'a' || i % 10, i, 11, -i FROM range(0, 500, 7) t(i)""")
+        for a, b in (("a0", 70), ("a1", 71), ("a3", 4), ("x", 1)):
+            self.same("a = '%s' AND b = %d" % (a, b), "a || '' = '%s' AND b + 0 = %d" % (a, b))
+        self.assertIn("4 keys looked up", self.plan("a IN ('a0', 'a1') AND b IN (70, 71)"))
+        self.assertEqual(len(self.same("a IN ('a0', 'a1') AND b IN (70, 71)", "a || '' IN ('a0', 'a1') AND b + 0 IN (70, 71)")), 2)
+        self.assertNotIn("looked up", self.plan("a = 'a0'"))
+
+    def test_in_fixtures(self):
+        self.table("mor_avro_v9_txns_simple_nometa", "q")
+        for key in ("TXN-001", "TXN-002", "TXN-007", "TXN-018"):
+            self.same("txn_id = '%s'" % key, "txn_id || '' = '%s'" % key)
+        shutil.rmtree(self.warehouse)
+        self.table("mor_parquet_v6_nonpartitioned", "q")
+        for key in range(6):
+            self.same("id = %d" % key, "id + 0 = %d" % key)
+        shutil.rmtree(self.warehouse)
+        self.table("mor_parquet_v6_complexkeygen_hivestyle", "q")
+        self.assertEqual(len(self.same("id = 1 AND name = 'Alice'", "id + 0 = 1 AND name || '' = 'Alice'")), 1)
+
+
 class Upkeep(Fixture):
     def verify(self, status=0, *args):
         r = sluice.run("verify", "-w", self.warehouse, "--json", *args, "t")

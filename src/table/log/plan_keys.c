@@ -10,16 +10,41 @@ enum { KEYS_MAX = 1000 }; /* with more, the ranges rule out little */
 
 /* ---- what is asked for ---- */
 
-/* The node that says which values a column may have; NULL if none does. */
-static const struct sl_pred *values_of(const struct sl_pred *pred, int32_t field_id)
-{
-    const struct sl_pred *found = NULL;
+/* The values that a key field may have. */
+struct wanted {
+    const struct sl_type *type;
+    SL_VEC(struct sl_value) v;
+};
 
-    if ((pred->op == SL_PRED_EQ || pred->op == SL_PRED_IN) && pred->field_id == field_id)
-        return pred;
-    for (size_t i = 0; pred->op == SL_PRED_AND && i < pred->nargs && !found; i++)
-        found = values_of(pred->args[i], field_id);
-    return found;
+/* Adds the values of the column that satisfy PRED; false, and nothing added, if it does not say them. */
+static int values_of(const struct sl_pred *pred, int32_t field_id, struct wanted *to, bool *said, sl_err *err)
+{
+    const size_t before = to->v.n;
+
+    *said = false;
+    if ((pred->op == SL_PRED_EQ || pred->op == SL_PRED_IN) && pred->field_id == field_id) {
+        for (size_t i = 0; i < pred->nvalues; i++) {
+            struct sl_value *slot = sl_vec_push(&to->v);
+
+            if (!slot)
+                return sl_err_nomem(err);
+            *slot = pred->values[i];
+        }
+        to->type = pred->type;
+        *said = pred->nvalues > 0;
+        return SL_OK;
+    }
+    if (pred->op != SL_PRED_AND && pred->op != SL_PRED_OR)
+        return SL_OK;
+    /* Of AND one part is enough; of OR all must say it. */
+    for (size_t i = 0; i < pred->nargs; i++) {
+        SL_TRY(values_of(pred->args[i], field_id, to, said, err));
+        if (*said == (pred->op == SL_PRED_AND))
+            break;
+    }
+    if (!*said)
+        to->v.n = before;
+    return SL_OK;
 }
 
 /* The text of one value in a key; false if another writer may write it in another way. */
@@ -50,45 +75,50 @@ static bool known_form(const struct sl_hudi_config *c)
 }
 
 /* The key of combination NUMBER of the values. *OK false: it has no certain form. */
-static int make_key(const struct sl_log_plan *p, const struct sl_pred *const *fields, size_t number, struct sl_buf *out, bool *ok, sl_err *err)
+static int make_key(const struct sl_log_plan *p, const struct wanted *fields, size_t number, struct sl_buf *out, bool *ok, sl_err *err)
 {
     const struct sl_hudi_config *c = &p->table->config;
 
     *ok = true;
     sl_buf_reset(out);
     for (size_t i = 0; i < c->nkeys && *ok; i++) {
-        const struct sl_value *v = &fields[i]->values[number % fields[i]->nvalues];
+        const struct sl_value *v = &fields[i].v.v[number % fields[i].v.n];
 
-        number /= fields[i]->nvalues;
+        number /= fields[i].v.n;
         if (c->nkeys > 1)
             sl_buf_printf(out, "%s" SL_STRF ":", i ? "," : "", SL_STRV(c->key_fields[i]));
-        *ok = !v->null && put_value(out, fields[i]->type, v);
+        *ok = !v->null && put_value(out, fields[i].type, v);
     }
     return sl_buf_ok(out, err);
 }
 
-int sl_plan__find_keys(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *err)
+/* How many combinations the fields' values have; 0: not all fields are said, or there are too many. */
+static int wanted_values(const struct sl_log_plan *p, const struct sl_pred *pred, struct wanted *fields, size_t *out, sl_err *err)
 {
     const struct sl_hudi_config *c = &p->table->config;
-    const struct sl_pred **fields = sl_arena_array(&p->io->arena, c->nkeys + 1, sizeof *fields);
-    struct sl_buf key = SL_BUF_INIT;
     size_t n = 1;
-    sl_str *keys;
+
+    *out = 0;
+    for (size_t i = 0; i < c->nkeys; i++) {
+        const struct sl_field *f = sl_schema_field(&p->schema->columns, c->key_fields[i]);
+        bool said = false;
+
+        if (f)
+            SL_TRY(values_of(pred, f->id, &fields[i], &said, err));
+        if (!said || fields[i].v.n > KEYS_MAX || (n *= fields[i].v.n) > KEYS_MAX)
+            return SL_OK;
+    }
+    *out = n;
+    return SL_OK;
+}
+
+static int make_keys(struct sl_log_plan *p, const struct wanted *fields, size_t n, sl_err *err)
+{
+    sl_str *keys = sl_arena_array(&p->io->arena, n, sizeof *keys);
+    struct sl_buf key = SL_BUF_INIT;
     bool ok = true;
     int rc = SL_OK;
 
-    if (!fields)
-        return sl_err_nomem(err);
-    if (!known_form(c) || !c->populate_meta)
-        return SL_OK;
-    for (size_t i = 0; i < c->nkeys; i++) {
-        const struct sl_field *f = sl_schema_field(&p->schema->columns, c->key_fields[i]);
-
-        fields[i] = f ? values_of(pred, f->id) : NULL;
-        if (!fields[i] || fields[i]->nvalues == 0 || fields[i]->nvalues > KEYS_MAX || (n *= fields[i]->nvalues) > KEYS_MAX)
-            return SL_OK;
-    }
-    keys = sl_arena_array(&p->io->arena, n, sizeof *keys);
     if (!keys)
         SL_GOTO_NOMEM(err);
     for (size_t i = 0; i < n && ok; i++) {
@@ -103,6 +133,26 @@ int sl_plan__find_keys(struct sl_log_plan *p, const struct sl_pred *pred, sl_err
     }
 done:
     sl_buf_release(&key);
+    return rc;
+}
+
+int sl_plan__find_keys(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *err)
+{
+    const struct sl_hudi_config *c = &p->table->config;
+    struct wanted *fields;
+    size_t n;
+    int rc;
+
+    if (!known_form(c) || !c->populate_meta)
+        return SL_OK;
+    fields = sl_arena_array(&p->io->arena, c->nkeys, sizeof *fields);
+    if (!fields)
+        return sl_err_nomem(err);
+    rc = wanted_values(p, pred, fields, &n, err);
+    if (rc == SL_OK && n)
+        rc = make_keys(p, fields, n, err);
+    for (size_t i = 0; i < c->nkeys; i++)
+        sl_free(fields[i].v.v);
     return rc;
 }
 
