@@ -7,8 +7,8 @@
 #include "table/append/append_priv.h"
 
 struct sl_reader {
-    struct sl_append *table;
-    struct sl_buf path;    /* of the consumer file */
+    struct sl_store *store; /* borrowed */
+    struct sl_buf path;    /* of the file that announces it */
     struct sl_buf text;
     struct sl_reader *next;
     int64_t written_at;    /* monotonic nanoseconds */
@@ -25,7 +25,7 @@ static struct {
 static int announce(struct sl_reader *r, sl_err *err)
 {
     r->written_at = sl_mono_nanos();
-    return sl_store_put_hint(r->table->store, sl_buf_view(&r->path), sl_buf_view(&r->text), err);
+    return sl_store_put_hint(r->store, sl_buf_view(&r->path), sl_buf_view(&r->text), err);
 }
 
 static void *renew(void *arg)
@@ -60,7 +60,7 @@ static void start_thread(void)
     pthread_attr_destroy(&attr);
 }
 
-int sl_reader_begin(struct sl_append *t, int64_t snapshot_id, struct sl_reader **out, sl_err *err)
+int sl_reader_announce(struct sl_store *store, const char *prefix, const char *text, struct sl_reader **out, sl_err *err)
 {
     struct sl_reader *r = sl_calloc(1, sizeof *r);
     char uuid[37];
@@ -70,9 +70,9 @@ int sl_reader_begin(struct sl_append *t, int64_t snapshot_id, struct sl_reader *
     if (!r)
         return sl_err_nomem(err);
     sl_uuid(uuid);
-    r->table = t;
-    sl_buf_printf(&r->path, "%sconsumer/" SL_READER_PREFIX "%s", t->meta, uuid);
-    sl_buf_printf(&r->text, "{\"nextSnapshot\":%lld}", (long long)snapshot_id);
+    r->store = store;
+    sl_buf_printf(&r->path, "%s%s", prefix, uuid);
+    sl_buf_addc(&r->text, text);
     SL_GO(sl_buf_ok(&r->path, err));
     SL_GO(sl_buf_ok(&r->text, err));
     if (announce(r, NULL) != SL_OK)
@@ -93,6 +93,22 @@ done:
     return rc;
 }
 
+int sl_reader_begin(struct sl_append *t, int64_t snapshot_id, struct sl_reader **out, sl_err *err)
+{
+    struct sl_buf prefix = SL_BUF_INIT;
+    char text[60];
+    int rc;
+
+    *out = NULL;
+    snprintf(text, sizeof text, "{\"nextSnapshot\":%lld}", (long long)snapshot_id);
+    sl_buf_printf(&prefix, "%sconsumer/" SL_READER_PREFIX, t->meta);
+    rc = sl_buf_ok(&prefix, err);
+    if (rc == SL_OK)
+        rc = sl_reader_announce(t->store, prefix.p, text, out, err);
+    sl_buf_release(&prefix);
+    return rc;
+}
+
 void sl_reader_end(struct sl_reader *r)
 {
     if (!r)
@@ -107,7 +123,7 @@ void sl_reader_end(struct sl_reader *r)
     if (!beat.first)
         pthread_cond_signal(&beat.wake);
     pthread_mutex_unlock(&beat.lock);
-    (void)!sl_store_remove(r->table->store, sl_buf_view(&r->path), NULL);
+    (void)!sl_store_remove(r->store, sl_buf_view(&r->path), NULL);
     sl_buf_release(&r->path);
     sl_buf_release(&r->text);
     sl_free(r);

@@ -49,6 +49,8 @@ int sl_branch_names(struct sl_append *t, struct sl_names *out, sl_err *err) SL_W
 struct sl_reader;
 int sl_reader_begin(struct sl_append *t, int64_t snapshot_id, struct sl_reader **out, sl_err *err) SL_WUR;
 void sl_reader_end(struct sl_reader *r); /* NULL is fine */
+/* The same in general: a file PREFIX + a uuid with this text, kept fresh. STORE must outlive it. */
+int sl_reader_announce(struct sl_store *store, const char *prefix, const char *text, struct sl_reader **out, sl_err *err) SL_WUR;
 #define SL_READER_PREFIX "consumer-sluice-"
 #define SL_READER_HEARTBEAT_MILLIS 30000
 #define SL_READER_STALE_MILLIS 600000    /* expiry ignores and removes ours when older */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "table/log/leases.h"
 #include "table/log/plan_priv.h"
 
 /* ---- columns ---- */
@@ -159,6 +160,9 @@ static int open_view(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *
         else
             spec.completed_by = p->sel.end;
     }
+    SL_TRY(sl_timeline_load(p->table, &spec.timeline, err));
+    if (spec.timeline->stable != SL_INSTANT_LAST && (!spec.as_of || spec.timeline->stable < spec.as_of))
+        spec.as_of = spec.timeline->stable;
     SL_TRY(sl_view_open(p->table, &spec, &p->own_view, err));
     p->view = p->own_view;
     p->partitions_total = p->view->partitions_total;
@@ -234,12 +238,20 @@ void sl_log_plan_free(struct sl_log_plan *p)
 {
     if (!p)
         return;
+    sl_reader_end(p->io->reader);
     sl_plan__unprepare(p);
     sl_arena_release(&p->io->arena);
     sl_free(p->io);
     sl_view_free(p->own_view);
     sl_log_schema_free(p->own_schema);
     sl_free(p);
+}
+
+int sl_log_plan_announce(struct sl_log_plan *p, sl_err *err)
+{
+    if (p->io->reader || p->instant == 0 || p->nslices == 0)
+        return SL_OK;
+    return sl_log_lease(p->table, p->instant, &p->io->reader, err);
 }
 
 int sl_log_plan_explain_error(struct sl_log_plan *p, int code, sl_err *err)

@@ -67,6 +67,9 @@ void sl_log_plan_free(struct sl_log_plan *p); /* NULL is fine */
  * any number of times, on CONN only. */
 int sl_log_plan_sql(struct sl_log_plan *p, struct sl_conn *conn, struct sl_buf *out, sl_err *err) SL_WUR;
 
+/* Announce what is read until sl_log_plan_free (leases.h), so that cleaning keeps it. Call it right before running a query; a failure is none. */
+int sl_log_plan_announce(struct sl_log_plan *p, sl_err *err) SL_WUR;
+
 /* The error of a query over the plan: if a file is missing because it was cleaned meanwhile, say that instead. Returns the code. */
 int sl_log_plan_explain_error(struct sl_log_plan *p, int code, sl_err *err);
 

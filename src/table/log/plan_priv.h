@@ -32,6 +32,7 @@ struct sl_plan_slice {
 
 struct sl_log_plan_io {
     struct sl_arena arena;
+    struct sl_reader *reader;
     struct sl_key_sources sources;  /* of a look-up by keys; owns the texts of the chosen blocks */
     struct sl_blocks *chosen;       /* one a slice of the plan; NULL: no look-up */
     size_t nchosen;

@@ -77,7 +77,7 @@ static void join_files(struct sl_timeline *tl)
     tl->n = n;
 }
 
-static int list_instants(struct sl_timeline *tl, sl_err *err)
+static int list_once(struct sl_timeline *tl, sl_err *err)
 {
     struct sl_entries all = {NULL, 0, 0};
     struct sl_hudi_timeline_name name;
@@ -90,12 +90,46 @@ static int list_instants(struct sl_timeline *tl, sl_err *err)
     if (tl->n)
         qsort(tl->v, tl->n, sizeof *tl->v, instant_cmp);
     join_files(tl);
-    for (size_t i = 0; i < tl->n && !tl->first_write; i++)
-        if (sl_instant_writes(&tl->v[i]))
-            tl->first_write = tl->v[i].time;
 done:
     sl_entries_release(&all);
     return rc;
+}
+
+static int64_t newest_completed(const struct sl_timeline *tl, bool *older_pending)
+{
+    int64_t newest = 0;
+
+    *older_pending = false;
+    for (size_t i = tl->n; i-- > 0;) {
+        if (!sl_instant_writes(&tl->v[i]))
+            continue;
+        if (tl->v[i].state == SL_HUDI_COMPLETED)
+            newest = newest ? newest : tl->v[i].time;
+        else if (newest)
+            *older_pending = true;
+    }
+    return newest;
+}
+
+/* A listing may show an instant that was completed meanwhile, and miss an older one that was completed just before it. So where an older one seems
+ * to be pending the folder is listed once more: then nothing is missed up to the newest one that was completed the first time. */
+static int list_instants(struct sl_timeline *tl, sl_err *err)
+{
+    bool older_pending;
+    int64_t newest;
+
+    tl->stable = SL_INSTANT_LAST;
+    SL_TRY(list_once(tl, err));
+    newest = newest_completed(tl, &older_pending);
+    if (older_pending) {
+        tl->n = 0;
+        SL_TRY(list_once(tl, err));
+        tl->stable = newest;
+    }
+    for (size_t i = 0; i < tl->n && !tl->first_write; i++)
+        if (sl_instant_writes(&tl->v[i]))
+            tl->first_write = tl->v[i].time;
+    return SL_OK;
 }
 
 /* Were instants moved into the archive? Layout 1 keeps log files of its own there, layout 2 manifests and Parquet files. */

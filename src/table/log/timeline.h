@@ -26,6 +26,7 @@ struct sl_timeline {
     size_t n, cap;
     int64_t newest;              /* greatest time seen, any action and state, completions too; 0 if none */
     int64_t first_write;         /* oldest instant that wrote data and is still on the timeline; 0 if none */
+    int64_t stable;              /* readers see nothing later: an older instant might have been completed while the folder was listed. Often SL_INSTANT_LAST */
     bool has_history;            /* older instants were moved away (archived/ or history/ is not empty) */
 };
 
