@@ -256,25 +256,29 @@ class InJava(unittest.TestCase):
 
     def test_iotdb_receives(self):
         """IoTDB's own classes, from before the change."""
+        classpath = iotdb()
         for protocol in PROTOCOLS:
             with self.subTest(protocol):
-                self.assertEqual(self.they_receive(protocol, iotdb(), "Exchange"), ["status 200"])
+                self.assertEqual(self.they_receive(protocol, classpath, "Exchange"), ["status 200"])
 
     def test_iotdb_sends(self):
+        classpath = iotdb()
         for protocol in PROTOCOLS:
             with self.subTest(protocol):
-                self.they_send(protocol, iotdb(), "Exchange")
+                self.they_send(protocol, classpath, "Exchange")
 
     def test_thrift_receives(self):
         """Thrift's classes from our interface file, in fragments."""
+        classpath = thrift()
         for protocol in PROTOCOLS:
             with self.subTest(protocol):
-                self.assertEqual(self.they_receive(protocol, thrift(), "Fragments", LIMIT), [])
+                self.assertEqual(self.they_receive(protocol, classpath, "Fragments", LIMIT), [])
 
     def test_thrift_sends(self):
+        classpath = thrift()
         for protocol in PROTOCOLS:
             with self.subTest(protocol):
-                self.they_send(protocol, thrift(), "Fragments", 777)
+                self.they_send(protocol, classpath, "Fragments", 777)
 
 
 if __name__ == "__main__":
