@@ -8,18 +8,20 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/sys.h"
 
-enum { CALL_MAX = 16 << 20, CALL_KEPT = 16384, ARENA_KEPT = 16384, REFUSED_LINGER_MILLIS = 200 };
+enum { CALL_MAX = 16 << 20, CALL_KEPT = 16384, ARENA_KEPT = 16384, REFUSED_LINGER_MILLIS = 200, ANSWER_SECONDS = 1 };
 
 struct client {
     struct client *next, **at; /* of the server */
     struct sl_server *server;  /* borrowed: it waits for its clients */
     struct sl_link *conn;      /* owned */
     uint64_t number;
+    atomic_bool answering;     /* a call was read and its answer is not written yet */
 };
 
 struct sl_server {
@@ -218,8 +220,12 @@ static void serve_client(struct client *c)
         rc = read_call(&s, &end, &err);
         if (rc != SL_OK || end)
             break;
+        c->answering = true;
         rc = answer_call(&s, &err);
         session_trim(&s);
+        c->answering = false;
+        if (c->server->stopping)
+            break;
     }
     if (rc != SL_OK && !c->server->stopping)
         sl_log(rc == SL_EIO ? SL_LOG_DEBUG : SL_LOG_WARN, "exchange", "connection of %s closed: %s", s.caller.peer, err.text);
@@ -374,15 +380,31 @@ void sl_server_pause(struct sl_server *s)
     s->listener = -1;
 }
 
+/* Ends the connections that wait for a call; those that answer one get a moment: the call may be the very acknowledgement that made the node's
+ * owner stop it, and a peer without an answer would take it for lost. Under the lock. */
+static void end_clients(struct sl_server *s)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until); /* the condition's clock */
+    until.tv_sec += ANSWER_SECONDS;
+    s->stopping = true;
+    for (struct client *c = s->clients; c; c = c->next)
+        if (!c->answering)
+            sl_link_interrupt(c->conn);
+    while (s->nclients > 0 && pthread_cond_timedwait(&s->ended, &s->lock, &until) == 0)
+        continue;
+    for (struct client *c = s->clients; c; c = c->next)
+        sl_link_interrupt(c->conn);
+}
+
 void sl_server_stop(struct sl_server *s)
 {
     if (!s)
         return;
     sl_server_pause(s);
     pthread_mutex_lock(&s->lock);
-    s->stopping = true;
-    for (struct client *c = s->clients; c; c = c->next)
-        sl_link_interrupt(c->conn);
+    end_clients(s);
     while (s->nclients > 0)
         pthread_cond_wait(&s->ended, &s->lock);
     pthread_mutex_unlock(&s->lock);

@@ -476,11 +476,71 @@ static void many_channels(void **state)
     unit_close(&p);
 }
 
+/* ---- a server that stops while it answers ---- */
+
+struct last_call {
+    struct sl_client *client;
+    char address[32];
+    atomic_bool called;
+    int rc;
+    sl_err err;
+};
+
+static int serve_slowly(void *user, const struct sl_caller *caller, const struct sl_mpp_call *call, struct sl_answer *answer, sl_err *err)
+{
+    struct last_call *l = user;
+
+    (void)caller;
+    (void)call;
+    (void)answer;
+    (void)err;
+    l->called = true;
+    usleep(50000);
+    return SL_OK;
+}
+
+static void *call_once(void *user)
+{
+    struct last_call *l = user;
+    struct sl_mpp_call call = {.method = SL_MPP_ACKNOWLEDGE, .u.ack = {.source = {{"q", 1}, 1, {"0", 1}}, .end = 1}};
+    struct sl_mpp_reply reply;
+    struct sl_arena arena = SL_ARENA_INIT;
+
+    l->rc = sl_client_call(l->client, l->address, NULL, &call, &arena, &reply, &l->err);
+    sl_arena_release(&arena);
+    return NULL;
+}
+
+/* The acknowledgement that lets a sender end is answered before its connection is. */
+static void answers_before_it_stops(void **state)
+{
+    struct last_call l = {.err = SL_ERR_INIT};
+    struct sl_client_setup client = {.protocol = SL_THRIFT_BINARY, .timeout_millis = 10000, .max_frame = 1 << 20};
+    struct sl_server_setup setup = {.listen = "127.0.0.1:0", .max_frame = 1 << 20, .max_clients = 4, .timeout_millis = 10000,
+                                    .serve = serve_slowly, .user = &l};
+    struct sl_server *server = NULL;
+    pthread_t thread;
+    sl_err err = SL_ERR_INIT;
+
+    (void)state;
+    assert_ok(sl_server_start(&setup, &server, &err), err);
+    assert_ok(sl_client_new(&client, &l.client, &err), err);
+    snprintf(l.address, sizeof l.address, "127.0.0.1:%d", sl_server_port(server));
+    assert_int_equal(pthread_create(&thread, NULL, call_once, &l), 0);
+    while (!l.called)
+        usleep(1000);
+    sl_server_stop(server);
+    pthread_join(thread, NULL);
+    assert_ok(l.rc, l.err);
+    sl_client_free(l.client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peers_of_all_ages), cmocka_unit_test(limits_beside_the_size), cmocka_unit_test(reload_in_mid_block),
-        cmocka_unit_test(noise_on_the_port), cmocka_unit_test(answers_that_lie), cmocka_unit_test(unknown_methods),        cmocka_unit_test(many_channels),
+        cmocka_unit_test(noise_on_the_port), cmocka_unit_test(answers_that_lie), cmocka_unit_test(unknown_methods),
+        cmocka_unit_test(many_channels), cmocka_unit_test(answers_before_it_stops),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
