@@ -115,6 +115,7 @@ static int write_outputs(struct sl_append *t, struct sl_conn *conn, struct sl_pl
         .first_sequence = task->inputs[0].entry.file.min_sequence_number,
         .file_bytes = task->target_bytes,
         .trusted = true,
+        .repeatable = true,
         .partition = &task->partition,
     };
     struct sl_buf sql = SL_BUF_INIT;

@@ -6,6 +6,7 @@
 struct writer {
     struct sl_run *run;
     uint64_t ticket; /* of the segment it works on */
+    atomic_ullong rows; /* of it */
 };
 
 /* What was made of a segment, to be published. */
@@ -43,8 +44,10 @@ static int fill(void *self, void *local, struct sl_batch *out, sl_err *err)
     struct writer *w = self;
     int rc = sl_worker_fill(local, w->ticket, out, err);
 
-    if (rc == SL_OK)
+    if (rc == SL_OK) {
         atomic_fetch_add(&w->run->rows, out->rows);
+        atomic_fetch_add(&w->rows, out->rows);
+    }
     return rc;
 }
 
@@ -76,7 +79,11 @@ static int write_segment(struct writer *w, struct segment *s, sl_err *err)
         goto done;
     }
     SL_GO(sl_run_query(r, sl_buf_view(&source), &sql, err));
-    rc = sl_append_write(r->table, conn, sl_buf_view(&sql), &opts, &s->files, err);
+    SL_GO(sl_append_write(r->table, conn, sl_buf_view(&sql), &opts, &s->files, err));
+    /* Rows once taken are never given again: the position must not move past any that are not in the files. */
+    if (r->o.query.n == 0 && s->files.rows != (int64_t)atomic_load(&w->rows))
+        rc = sl_err_set(err, SL_EBUG, "%lld rows were read and %lld were written", (long long)atomic_load(&w->rows),
+                        (long long)s->files.rows);
 done:
     if (registered)
         sl_rows_unregister(engine, id);
@@ -141,6 +148,7 @@ static int run_writer(struct writer *w, sl_err *err)
 
         if (rc != SL_OK || ended)
             return rc;
+        atomic_store(&w->rows, 0);
         atomic_fetch_add(&w->run->at_work, 1);
         rc = write_segment(w, &s, err);
         if (rc == SL_OK)
@@ -155,7 +163,7 @@ static int run_writer(struct writer *w, sl_err *err)
 
 static int writer_main(void *user, size_t i, sl_err *err)
 {
-    struct writer w = {user, 0};
+    struct writer w = {.run = user};
     int rc;
 
     (void)i;
@@ -207,7 +215,7 @@ int sl_run_text_dry(struct sl_run *r, sl_err *err)
     const size_t threads = sl_env_threads(r->env);
 
     for (;;) {
-        struct writer w = {r, 0};
+        struct writer w = {.run = r};
         bool ended;
 
         SL_TRY(sl_feed_begin(r->feed, &w.ticket, &ended, err));

@@ -162,6 +162,17 @@ class BadRows(IngestCase):
         self.ingest("t", stdin=long)
         self.assertEqual(self.rows("SELECT length(b) AS n FROM t WHERE a = 7"), [{"n": 3000000}])
 
+    def test_rows_that_memory_does_not_hold(self):
+        """All rows or an error; rows that were read once are never written as if there had been none."""
+        path = self.dir + "/big.ndjson"
+        with open(path, "w", encoding="ascii") as f:
+            for i in range(3):
+                f.write('{"a":%d,"s":"%s"}\n' % (i, "x" * (20 << 20)))
+        self.sql("CREATE TABLE big (a INT, s STRING)")
+        r = sluice.run("ingest", "-q", "-w", self.warehouse, "--memory", "96MB", "--commit-rows", "1", "big", path, timeout=60)
+        self.assertIn(r.status, (0, 9), r)
+        self.assertEqual(self.rows("SELECT count(*) AS n FROM big")[0]["n"], 3 if r.status == 0 else 0)
+
     def test_unknown_fields(self):
         self.table()
         r = self.ingest_fails(3, "t", "--unknown-fields", "error", stdin='{"a": 1, "z": 1}\n')

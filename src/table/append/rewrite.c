@@ -239,7 +239,7 @@ static int check_rows(const struct rewriting *w, sl_err *err)
 
 static int rewrite(struct rewriting *w, sl_err *err)
 {
-    struct sl_write_opts opts = {.trusted = true};
+    struct sl_write_opts opts = {.trusted = true, .repeatable = true};
     struct sl_buf sql = SL_BUF_INIT;
     struct sl_plan *some = NULL;
     int rc;

@@ -140,7 +140,7 @@ static int make_spec(struct writing *w, struct sl_parquet_spec *spec, struct sl_
         .level = (int)level,
         .fields = s->fields,
         .nfields = s->nfields,
-        .repeatable = w->opts && w->opts->trusted,
+        .repeatable = w->opts && w->opts->repeatable,
     };
 done:
     sl_buf_release(&ident);

@@ -23,7 +23,8 @@ struct sl_write_opts {
     bool compacted;            /* _FILE_SOURCE 1 and the rest of what compaction writes */
     int64_t first_sequence;    /* _MIN_SEQUENCE_NUMBER of the first file */
     uint64_t file_bytes;       /* 0: target-file-size of the table */
-    bool trusted;              /* the SELECT reads this very table, columns unchanged: casts and checks are skipped; out of memory, it is run again on one thread */
+    bool trusted;              /* values are of the columns' types and were checked: casts and checks are skipped */
+    bool repeatable;           /* the SELECT gives the same rows again, so out of memory it is run again on one thread */
     const sl_str *partition;   /* all rows are of this partition (BinaryRow bytes): no partitioning of rows. NULL: find out */
 };
 
