@@ -16,6 +16,16 @@ ptrdiff_t sl_schema_index(const struct sl_schema *s, sl_str name)
     return -1;
 }
 
+bool sl_schema_folds(const struct sl_schema *s, size_t i)
+{
+    const sl_str name = sl_str_c(s->fields[i].name);
+
+    for (size_t k = 0; k < s->nfields; k++) /* case is one bit of a letter, which most other names show at once */
+        if (k != i && !((s->fields[k].name[0] ^ *name.p) & ~0x20) && sl_str_ieqc(name, s->fields[k].name))
+            return true;
+    return false;
+}
+
 const struct sl_field *sl_schema_field(const struct sl_schema *s, sl_str name)
 {
     ptrdiff_t i = sl_schema_index(s, name);

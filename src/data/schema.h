@@ -31,6 +31,8 @@ struct sl_schema {
 void sl_schema_release(struct sl_schema *s);
 const struct sl_field *sl_schema_field(const struct sl_schema *s, sl_str name);     /* exact; NULL if absent */
 const struct sl_field *sl_schema_field_by_id(const struct sl_schema *s, int32_t id); /* top level; NULL if absent */
+/* Does a column of another index than I have the name of column I, if case does not count? Some engines tell no such names apart. */
+bool sl_schema_folds(const struct sl_schema *s, size_t i);
 ptrdiff_t sl_schema_index(const struct sl_schema *s, sl_str name);                   /* -1 if absent */
 const char *sl_schema_option(const struct sl_schema *s, const char *key);            /* NULL if not set */
 

@@ -39,8 +39,8 @@ static int check_primary_key(const struct sl_statement *st, sl_err *err)
     return sl_sql_at(SL_EUNSUPPORTED, st->primary_key_at, err);
 }
 
-/* Queries could not name such columns, since DuckDB folds case. Tables of other engines may have
- * them. */
+/* Tables of other engines may have such columns. Ours could not be written: DuckDB folds case and would
+ * call the second one "a_1" in the files. */
 static int refuse_same_names(const struct sl_statement *st, sl_err *err)
 {
     for (size_t i = 0; i < st->fields.n; i++) {
@@ -50,8 +50,8 @@ static int refuse_same_names(const struct sl_statement *st, sl_err *err)
                     0) /* which the catalog refuses */
                 continue;
             sl_err_set(err, SL_EUNSUPPORTED,
-                       "the columns \"%s\" and \"%s\" differ in case alone, so queries could not "
-                       "name them",
+                       "the columns \"%s\" and \"%s\" differ in case alone; such tables can be read, but "
+                       "not written",
                        st->fields.v[i].name, st->fields.v[k].name);
             return sl_sql_at(SL_EUNSUPPORTED, st->name.from, err);
         }
@@ -64,6 +64,7 @@ static int refuse_same_names(const struct sl_statement *st, sl_err *err)
 static int fields_of_query(struct sl_exec *r, struct sl_query *q, sl_err *err)
 {
     struct sl_result *columns = NULL;
+    struct sl_buf shown = SL_BUF_INIT;
     int rc = sl_conn_prepare(q->conn, sl_buf_view(&q->text.buf), &columns, err);
 
     if (rc != SL_OK) {
@@ -75,7 +76,8 @@ static int fields_of_query(struct sl_exec *r, struct sl_query *q, sl_err *err)
 
         if (!f)
             SL_GOTO_NOMEM(err);
-        f->name = sl_arena_strdup(&r->st->arena, sl_str_c(sl_result_name(columns, i)));
+        const sl_str name = sl_str_c(sl_result_name(columns, i));
+        f->name = sl_arena_strdup(&r->st->arena, sl_same_names_show(q, name, &shown) ? sl_buf_view(&shown) : name);
         if (!f->name)
             SL_GOTO_NOMEM(err);
         rc = sl_type_from_sql(&r->st->arena, sl_str_c(sl_result_type_sql(columns, i)), &f->type,
@@ -88,6 +90,7 @@ static int fields_of_query(struct sl_exec *r, struct sl_query *q, sl_err *err)
         }
     }
 done:
+    sl_buf_release(&shown);
     sl_result_free(columns);
     return rc;
 }
@@ -112,6 +115,7 @@ static int create_as(struct sl_exec *r, sl_str db, sl_err *err)
     SL_GO(sl_query_bind(&q, err));
     if (!r->st->has_fields)
         SL_GO(fields_of_query(r, &q, err));
+    SL_GO(refuse_same_names(r->st, err));
     def = def_of(r->st);
     SL_GO(sl_sql_at(sl_catalog_create_table(catalog, db, r->st->name.table, &def,
                                             r->st->if_not_exists, &created, err),

@@ -31,27 +31,47 @@ static int wrap_nested(const struct sl_buf *sql, const struct sl_result *types, 
     return sl_buf_ok(out, err);
 }
 
-static int hand_columns(struct sl_session *s, const struct sl_result *r, sl_err *err)
+static int hand_columns(struct sl_session *s, struct sl_query *q, const struct sl_result *r, sl_err *err)
 {
     const size_t n = sl_result_ncols(r);
+    struct sl_buf shown = SL_BUF_INIT;
     struct sl_sql_column *columns;
-    int rc;
+    int rc = SL_OK;
 
     if (!s->sink || !s->sink->columns)
         return SL_OK;
     columns = sl_calloc(n ? n : 1, sizeof *columns);
     if (!columns)
         return sl_err_nomem(err);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         columns[i] = (struct sl_sql_column){sl_result_name(r, i), sl_result_type_sql(r, i)};
+        if (sl_same_names_show(q, sl_str_c(columns[i].name), &shown) &&
+            !(columns[i].name = sl_arena_strdup(&q->arena, sl_buf_view(&shown))))
+            SL_GOTO_NOMEM(err);
+    }
     rc = s->sink->columns(s->sink->user, columns, n, err);
+done:
+    sl_buf_release(&shown);
     sl_free(columns);
     return rc;
 }
 
-static int hand_rows(struct sl_session *s, struct sl_result *r, uint64_t *total, sl_err *err)
+/* DESCRIBE and SUMMARIZE give names as values. */
+static bool gives_names(const struct sl_query *q)
+{
+    static const char *const words[] = {"DESCRIBE", "DESC", "SUMMARIZE", "SHOW"};
+
+    for (size_t i = 0; q->same.n > 0 && q->tokens->n > 0 && i < sizeof words / sizeof *words; i++)
+        if (sl_token_is(&q->tokens->v[0], words[i]))
+            return true;
+    return false;
+}
+
+static int hand_rows(struct sl_session *s, const struct sl_query *q, struct sl_result *r, uint64_t *total, sl_err *err)
 {
     const size_t n = sl_result_ncols(r);
+    const bool names = gives_names(q);
+    struct sl_buf shown = SL_BUF_INIT;
     sl_str *cells = sl_calloc(n ? n : 1, sizeof *cells);
     size_t rows;
     int rc = SL_OK;
@@ -68,11 +88,14 @@ static int hand_rows(struct sl_session *s, struct sl_result *r, uint64_t *total,
                 if (!cells[i].p && !sl_result_null(r, i, row))
                     cells[i].p = "";
             }
+            if (names && sl_same_names_show(q, cells[0], &shown))
+                cells[0] = sl_buf_view(&shown);
             SL_GO(sl_show_row(s, cells, n, err));
         }
         *total += rows;
     }
 done:
+    sl_buf_release(&shown);
     sl_free(cells);
     return rc;
 }
@@ -102,8 +125,8 @@ static int query_to_sink(struct sl_exec *r, struct sl_query *q, sl_err *err)
     SL_GO(sl_query_announce(q, err));
     rc = sl_conn_query_text(q->conn, sl_buf_view(sql), &res, err);
     if (rc == SL_OK) {
-        SL_GO(hand_columns(r->s, nested ? types : res, err));
-        rc = hand_rows(r->s, res, &r->done.rows, err);
+        SL_GO(hand_columns(r->s, q, nested ? types : res, err));
+        rc = hand_rows(r->s, q, res, &r->done.rows, err);
     }
     if (rc != SL_OK && err && err->offset >= (int64_t)shift)
         err->offset -= (int64_t)shift;
@@ -119,6 +142,28 @@ done:
 
 /* ---- COPY ---- */
 
+/* The file gets the names as they are; where two differ only in case, DuckDB adds a number to the second. */
+static int add_names(struct sl_query *q, struct sl_buf *out, sl_err *err)
+{
+    struct sl_result *columns = NULL;
+    struct sl_buf shown = SL_BUF_INIT;
+    int rc = sl_conn_prepare(q->conn, sl_buf_view(&q->text.buf), &columns, err);
+
+    if (rc != SL_OK)
+        return sl_query_error(q, rc, err);
+    sl_buf_addc(out, ") AS _q(");
+    for (size_t i = 0; i < sl_result_ncols(columns); i++) {
+        const sl_str name = sl_str_c(sl_result_name(columns, i));
+
+        sl_buf_addc(out, i ? ", " : "");
+        sl_buf_sql_ident(out, sl_same_names_show(q, name, &shown) ? sl_buf_view(&shown) : name);
+    }
+    sl_buf_ch(out, ')');
+    sl_buf_release(&shown);
+    sl_result_free(columns);
+    return sl_buf_ok(out, err);
+}
+
 static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct sl_range options,
                       sl_err *err)
 {
@@ -128,9 +173,11 @@ static int copy_query(struct sl_exec *r, struct sl_query *q, sl_str file, struct
     size_t rows;
     int rc;
 
-    sl_buf_addc(&copy, "COPY (");
+    sl_buf_addc(&copy, q->same.n ? "COPY (SELECT * FROM (" : "COPY (");
     const size_t shift = copy.n;
     sl_buf_add(&copy, sl_buf_view(&q->text.buf));
+    if (q->same.n)
+        SL_GO(add_names(q, &copy, err));
     sl_buf_addc(&copy, ") TO ");
     sl_buf_sql_string(&copy, file);
     sl_buf_ch(&copy, ' ');
@@ -265,28 +312,36 @@ static void explain_table(const struct sl_query_table *t, struct sl_buf *out)
     }
 }
 
-static int explain_rows(struct sl_exec *r, struct sl_result *res, sl_err *err)
+static int explain_rows(struct sl_exec *r, const struct sl_query *q, struct sl_result *res, sl_err *err)
 {
+    struct sl_buf shown = SL_BUF_INIT;
     size_t rows;
+    int rc = SL_OK;
     const size_t last = sl_result_ncols(res) - 1;
 
     for (;;) {
-        SL_TRY(sl_result_next(res, &rows, err));
+        SL_GO(sl_result_next(res, &rows, err));
         if (rows == 0)
-            return SL_OK;
+            break;
         for (size_t i = 0; i < rows; i++) {
             sl_str text = sl_result_str(res, last, i);
 
             while (text.n > 0) {
                 const char *end = memchr(text.p, '\n', text.n);
-                const sl_str line = sl_str_sub(text, 0, end ? (size_t)(end - text.p) : text.n);
+                const size_t length = end ? (size_t)(end - text.p) : text.n;
+                sl_str line = sl_str_sub(text, 0, length);
 
-                SL_TRY(sl_show_row(r->s, &line, 1, err));
+                if (sl_same_names_show(q, line, &shown))
+                    line = sl_buf_view(&shown);
+                SL_GO(sl_show_row(r->s, &line, 1, err));
                 r->done.rows++;
-                text = sl_str_sub(text, line.n + 1, text.n);
+                text = sl_str_sub(text, length + 1, text.n);
             }
         }
     }
+done:
+    sl_buf_release(&shown);
+    return rc;
 }
 
 static int explain(struct sl_exec *r, struct sl_query *q, sl_err *err)
@@ -313,7 +368,7 @@ static int explain(struct sl_exec *r, struct sl_query *q, sl_err *err)
     SL_GO(sl_query_announce(q, err));
     rc = sl_conn_query(q->conn, sl_buf_view(&b), &res, err);
     if (rc == SL_OK)
-        rc = explain_rows(r, res, err);
+        rc = explain_rows(r, q, res, err);
     if (rc != SL_OK && err && err->offset >= (int64_t)shift)
         err->offset -= (int64_t)shift;
     if (rc != SL_OK)

@@ -42,6 +42,7 @@ void sl_query_release(struct sl_query *q)
     sl_free(q->tables.v);
     sl_free(q->scans.v);
     sl_free(q->pieces.v);
+    sl_free(q->same.v);
     sl_dialect_release(&q->dialect);
     sl_sql_text_release(&q->text);
     json_decref(q->tree);
@@ -217,36 +218,6 @@ static int unused_travel(const struct sl_query *q, sl_err *err)
     return SL_OK;
 }
 
-/* DuckDB tells no names apart that differ in case alone: a statement that names such a column is
- * refused, others go on. */
-static int refuse_ambiguous(const struct sl_query *q, const struct sl_sql_text *plain,
-                            const struct sl_schema *s, sl_err *err)
-{
-    for (size_t i = 0; i < s->nfields; i++) {
-        for (size_t k = i + 1; k < s->nfields; k++) {
-            size_t at;
-
-            if (!sl_str_ieqc(sl_str_c(s->fields[i].name), s->fields[k].name) ||
-                !sl_tree_names_column(q->tree, s->fields[i].name, &at))
-                continue;
-            sl_err_set(err, SL_EUNSUPPORTED,
-                       "the columns \"%s\" and \"%s\" differ in case alone, so a query can not "
-                       "name one of them",
-                       s->fields[i].name, s->fields[k].name);
-            sl_err_hint(err, "ALTER TABLE ... RENAME COLUMN gives one of them another name");
-            return sl_sql_at(SL_EUNSUPPORTED, sl_sql_origin(plain, at), err);
-        }
-    }
-    return SL_OK;
-}
-
-static int check_columns(const struct sl_query *q, const struct sl_sql_text *plain, sl_err *err)
-{
-    for (size_t i = 0; i < q->tables.n; i++)
-        SL_TRY(refuse_ambiguous(q, plain, q->tables.v[i]->schema, err));
-    return q->target ? refuse_ambiguous(q, plain, q->target->schema, err) : SL_OK;
-}
-
 static int find_names(struct sl_query *q, sl_err *err)
 {
     struct sl_sql_text plain = SL_SQL_TEXT_INIT;
@@ -260,7 +231,7 @@ static int find_names(struct sl_query *q, sl_err *err)
     for (size_t i = 0; i < names.tables.n; i++)
         SL_GO(find_name(q, &plain, &names.tables.v[i], err));
     SL_GO(unused_travel(q, err));
-    SL_GO(check_columns(q, &plain, err));
+    SL_GO(sl_same_names(q, &plain, err));
     shorten_columns(q, &plain, &names);
 done:
     sl_tree_names_release(&names);
@@ -404,7 +375,7 @@ static int find_predicates(struct sl_query *q, sl_err *err)
         const struct sl_query_table *t = q->scans.v[i].table;
 
         if (t)
-            found[n++] = (struct sl_tree_scan){q->scans.v[i].rows_id, t->schema->fields,
+            found[n++] = (struct sl_tree_scan){q->scans.v[i].rows_id, t->fields,
                                                t->schema->nfields, NULL};
     }
     if (q->target)
@@ -435,6 +406,7 @@ static int plan_tables(struct sl_query *q, sl_err *err)
             continue;
         }
         SL_TRY(sl_plan_files(t->t, t->travels ? &t->sel : NULL, t->pred, &t->plan, err));
+        t->plan->names = t->names;
         SL_TRY(sl_plan_sql(t->plan, q->conn, false, &t->sql, err));
     }
     return SL_OK;
@@ -474,7 +446,14 @@ int sl_query_announce(struct sl_query *q, sl_err *err)
 
 int sl_query_error(struct sl_query *q, int code, sl_err *err)
 {
+    struct sl_buf shown = SL_BUF_INIT;
+
     sl_sql_map_error(&q->text, code, err);
+    if (code != SL_OK && err && sl_same_names_show(q, sl_str_c(err->text), &shown))
+        snprintf(err->text, sizeof err->text, "%s", shown.p);
+    if (code != SL_OK && err && sl_same_names_show(q, sl_str_c(err->hint), &shown))
+        snprintf(err->hint, sizeof err->hint, "%s", shown.p);
+    sl_buf_release(&shown);
     for (size_t i = 0; i < q->tables.n && code != SL_OK; i++)
         code = q->tables.v[i]->log ? sl_log_plan_explain_error(q->tables.v[i]->log_plan, code, err)
                                    : sl_plan_explain_error(q->tables.v[i]->plan, code, err);

@@ -28,6 +28,8 @@ struct sl_query_table {
     struct sl_selector sel;
     bool travels; /* SEL was said */
     const struct sl_schema *schema;
+    const struct sl_field *fields; /* of SCHEMA, by the names they have in the text that runs */
+    const char *const *names;      /* these names; NULL: those of SCHEMA */
     struct sl_plan *plan;
     struct sl_buf sql;          /* the SELECT over its files */
     const struct sl_pred *pred; /* NULL: none yet */
@@ -38,6 +40,7 @@ struct sl_query_table {
 struct sl_query_scan {
     size_t from, to;              /* bytes of the user's text */
     sl_str alias;                 /* to be added; p == NULL: the user gave one */
+    sl_str called;                /* what the query calls it, in any case */
     struct sl_query_table *table; /* or */
     sl_str sql;                   /* what stands for it: system and source tables */
     uint64_t rows_id;
@@ -45,6 +48,11 @@ struct sl_query_scan {
     struct sl_system_rows *system; /* owned, or NULL */
     struct sl_source_scan *source; /* owned, or NULL */
     const char *before;            /* word before it that is edited: TABLE, SUMMARIZE */
+};
+
+/* A column's name that differs from another one only in case. */
+struct sl_same_name {
+    const char *name, *alias;
 };
 
 struct sl_query_piece {
@@ -62,6 +70,7 @@ struct sl_query {
     SL_VEC(struct sl_query_piece) pieces;
     SL_VEC(struct sl_query_scan) scans;
     SL_VEC(struct sl_query_table *) tables;
+    SL_VEC(struct sl_same_name) same; /* mostly none */
     json_t *tree;
     struct sl_sql_text text; /* what runs */
     /* UPDATE, DELETE: the table that SL_QUERY_TARGET stands for, and what is known of its rows
@@ -95,6 +104,13 @@ int sl_query_error(struct sl_query *q, int code, sl_err *err);
 int sl_query_render(struct sl_query *q, struct sl_range r, struct sl_sql_text *out,
                     sl_err *err) SL_WUR;
 void sl_query_release(struct sl_query *q);
+
+/* ---- same_names.c ---- */
+/* Gives names that differ only in case their aliases, in Q's tables and as edits of the text. PLAIN is
+ * the text that Q's tree is of. */
+int sl_same_names(struct sl_query *q, const struct sl_sql_text *plain, sl_err *err) SL_WUR;
+/* TEXT with names in place of aliases into OUT; false: it has none. */
+bool sl_same_names_show(const struct sl_query *q, sl_str text, struct sl_buf *out);
 
 /* A range that is a value, computed; text, NULL if it is NULL (sl_free). CAST is put around it:
  * "epoch_ms(CAST((%s) AS TIMESTAMPTZ))". */

@@ -230,6 +230,7 @@ int sl_resolve_scan(struct sl_query *q, const struct sl_tree_table *name, sl_str
     scan->to = to;
     if (name->alias.n == 0)
         scan->alias = alias;
+    scan->called = name->alias.n ? name->alias : alias;
     *out = scan;
     return SL_OK;
 }
@@ -264,6 +265,7 @@ static int new_table(struct sl_query *q, struct sl_append *t, const char *key,
         return sl_err_nomem(err);
     SL_TRY(sl_append_check(t, SL_READ, err));
     SL_TRY(schema_of(table, err));
+    table->fields = table->schema->fields;
     table->empty = sl_empty_source(table->schema->fields, table->schema->nfields);
     return SL_OK;
 }

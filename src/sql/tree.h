@@ -30,8 +30,21 @@ struct sl_tree_names {
 int sl_tree_names(const json_t *tree, struct sl_tree_names *out, sl_err *err) SL_WUR;
 void sl_tree_names_release(struct sl_tree_names *n);
 
-/* Is a column called NAME, in any case, named anywhere in the tree? *AT is where in the SQL. */
-bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at);
+/* ---- all names of columns and relations, for those that differ only in case (same_names.c) ---- */
+struct sl_tree_ref {
+    const json_t *parts; /* "a", or "t", "a", and so on */
+    size_t at;           /* SIZE_MAX if not told */
+};
+struct sl_tree_mentions {
+    SL_VEC(struct sl_tree_ref) refs;
+    SL_VEC(sl_str) given;     /* names that the query gives or lists without a place: AS a, t(a), USING (a), EXCLUDE (a) */
+    SL_VEC(sl_str) relations; /* aliases and names of what stands in FROM, and of common table expressions */
+    SL_VEC(sl_str) foreign;   /* of these, table functions, VALUES and the like, that have names of their own */
+    SL_VEC(sl_str) bound;     /* parameters of lambdas */
+    size_t pattern_at;        /* of COLUMNS(...); SIZE_MAX if there is none */
+};
+int sl_tree_mentions(const json_t *tree, struct sl_tree_mentions *out, sl_err *err) SL_WUR;
+void sl_tree_mentions_release(struct sl_tree_mentions *m);
 
 /* Does the expression use nothing but constants, comparisons and the columns NAMES? */
 bool sl_tree_only_columns(const json_t *expr, const char *const *names, size_t n);

@@ -1,11 +1,13 @@
 """Tables written by Sluice as pypaimon and pypaimon-rust read them, and theirs as Sluice reads them."""
 import datetime
+import glob
 import json
 import os
 import unittest
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from peers import Exchange
 
 EVERY_TYPE = """CREATE TABLE t (id BIGINT NOT NULL, b BOOLEAN, i8 TINYINT, i16 SMALLINT, i INT, f FLOAT, d DOUBLE,
@@ -101,6 +103,34 @@ class Peers(Exchange):
         self.sluice("ingest", "n", path, "--create", "--partition-by", "pt", "--commit-rows", "700", "--quiet")
         self.sluice("compact", "n")
         self.assertEqual([(r["id"], r["v"]) for r in self.both("n")], [(i, i * 0.5) for i in range(5000)])
+
+    def test_rows_compacted_by_their_load_are_read(self):
+        path = os.path.join(self.wh, "in.ndjson")
+        with open(path, "w") as f:
+            f.writelines(json.dumps({"id": i, "v": i * 0.5}) + "\n" for i in range(5000))
+        self.sluice("ingest", "n", path, "--create", "--commit-rows", "500", "--compact", "--identity", "one", "--quiet")
+        kinds = self.ours("SELECT commit_identifier AS n, commit_kind AS kind FROM n$snapshots ORDER BY snapshot_id DESC LIMIT 2")
+        self.assertIn({"n": 10, "kind": "COMPACT"}, kinds)
+        self.assertEqual([(r["id"], r["v"]) for r in self.both("n")], [(i, i * 0.5) for i in range(5000)])
+        self.sluice("verify", "n")
+
+    def test_names_that_differ_only_in_case(self):
+        schema = pa.schema([("id", pa.int64()), ("A", pa.int32()), ("a", pa.int32())])
+        self.create_theirs("k", schema)
+        self.write_pypaimon("k", [dict(id=1, A=1, a=10), dict(id=2, A=2, a=20)], schema)
+        first = self.data_files("k")
+        self.write_pypaimon("k", [dict(id=3, A=3, a=30)], schema)
+        self.assertEqual(self.ours("SELECT * FROM k ORDER BY id"), [dict(id=i, A=i, a=10 * i) for i in (1, 2, 3)])
+        # Another engine may write the columns in another order.
+        for path in set(self.data_files("k")) - set(first):
+            pq.write_table(pq.read_table(path).select(["a", "id", "A"]), path)
+        self.assertEqual(self.ours("SELECT a, k.A, id FROM k WHERE a > 10 ORDER BY A"), [dict(a=20, A=2, id=2), dict(a=30, A=3, id=3)])
+        self.refused("INSERT INTO k VALUES (4, 4, 40)", "but for its case", "RENAME COLUMN")
+        self.sql("ALTER TABLE k RENAME COLUMN a TO b; INSERT INTO k VALUES (4, 4, 40)")
+        self.assertEqual(self.ours("SELECT * FROM k ORDER BY id"), [dict(id=i, A=i, b=10 * i) for i in (1, 2, 3, 4)])
+
+    def data_files(self, table):
+        return sorted(glob.glob(os.path.join(self.wh, "default.db", table, "**", "data-*.parquet"), recursive=True))
 
 
 if __name__ == "__main__":

@@ -378,6 +378,15 @@ static int check_writable(const struct sl_append *t, sl_err *err)
         return refuse(t, err, "its data files lie outside its folder (data-file.external-paths), so it can only be read");
     for (size_t i = 0; i < s->nfields; i++)
         SL_TRY(sl_type_check_writable(s->fields[i].name, s->fields[i].type, err));
+    for (size_t i = 0; i < s->nfields; i++) {
+        if (!sl_schema_folds(s, i))
+            continue;
+        /* The engine's writer would call the second one "a_1", and no reader would find it. */
+        sl_err_set(err, SL_EUNSUPPORTED, "the table %s can only be read: column \"%s\" has the name of another one but for its case, and "
+                                         "Parquet files with such names cannot be written", t->label, s->fields[i].name);
+        sl_err_hint(err, "ALTER TABLE ... RENAME COLUMN gives one of them another name");
+        return SL_EUNSUPPORTED;
+    }
     return SL_OK;
 }
 

@@ -25,6 +25,7 @@ struct sl_plan {
     const struct sl_schema *schema;     /* the columns the SQL gives: the newest, or the snapshot's when travelling in time */
     struct sl_plan_file *files;
     size_t nfiles;
+    const char *const *names;           /* what the SQL calls the columns; NULL: as in SCHEMA. The caller's, to be set before sl_plan_sql */
     bool has_dvs;
     /* for EXPLAIN and progress */
     size_t files_total, pruned_partition, pruned_stats, manifests_total, manifests_read;

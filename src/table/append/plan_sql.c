@@ -3,6 +3,10 @@
  *
  * Files are grouped by what decides how they are read: the schema they were written with, the columns they hold, whether rows of them
  * are deleted, and, where partition columns are not in the files, the partition. The groups are joined by UNION ALL.
+ *
+ * The engine tells no names apart that differ only in case: of a file with columns A and a it makes A and a_1, of one with a and A it
+ * makes a and A_1, and it puts both together by these names. So files of such schemas are grouped by their columns' order too, and
+ * their columns go by number.
  */
 #include <string.h>
 
@@ -20,6 +24,8 @@ struct group {
     const struct sl_schema *schema;       /* of the files */
     const struct sl_plan_file *first;     /* stands for the columns (write_cols), the partition and the vectors */
     bool constants;                       /* partition columns are given as values */
+    const char *const *layout;            /* the files' columns in order; NULL: names will do */
+    size_t nlayout;
     SL_VEC(sl_str) paths;
 };
 
@@ -83,23 +89,79 @@ done:
     return rc;
 }
 
-/* Names that differ only in case are one name to the engine. */
-static int check_names(const struct sl_schema *s, sl_err *err)
+/* Members of a row cannot go by number. */
+static int check_members(const char *column, const struct sl_type *t, sl_err *err)
 {
-    for (size_t i = 0; i < s->nfields; i++)
+    const struct sl_type *inner[] = {t->kind == SL_ARRAY ? t->element : NULL, t->kind == SL_MAP ? t->key : NULL,
+                                     t->kind == SL_MAP ? t->value : NULL};
+
+    for (size_t i = 0; i < sizeof inner / sizeof *inner; i++)
+        if (inner[i])
+            SL_TRY(check_members(column, inner[i], err));
+    for (size_t i = 0; t->kind == SL_ROW && i < t->nfields; i++) {
         for (size_t j = 0; j < i; j++)
-            if (sl_str_ieqc(sl_str_c(s->fields[i].name), s->fields[j].name))
-                return sl_err_set(err, SL_EUNSUPPORTED, "columns \"%s\" and \"%s\" differ only in case, which is not supported",
-                                  s->fields[j].name, s->fields[i].name);
+            if (sl_str_ieqc(sl_str_c(t->fields[i].name), t->fields[j].name))
+                return sl_err_set(err, SL_EUNSUPPORTED, "members \"%s\" and \"%s\" of column \"%s\" differ only in case, which is not "
+                                  "supported", t->fields[j].name, t->fields[i].name, column);
+        SL_TRY(check_members(column, t->fields[i].type, err));
+    }
     return SL_OK;
 }
 
-static int new_group(struct grouping *g, const struct sl_plan_file *f, struct group **out, sl_err *err)
+static int check_names(const struct sl_schema *s, sl_err *err)
 {
-    const struct sl_schema *schema;
+    for (size_t i = 0; i < s->nfields; i++)
+        SL_TRY(check_members(s->fields[i].name, s->fields[i].type, err));
+    return SL_OK;
+}
+
+static bool by_number(const struct sl_schema *s)
+{
+    for (size_t i = 0; i < s->nfields; i++)
+        if (sl_schema_folds(s, i))
+            return true;
+    return false;
+}
+
+/* The columns of a file, in its order; memory of the plan. */
+static int read_layout(struct grouping *g, const struct sl_plan_file *f, struct group *out, sl_err *err)
+{
+    struct sl_parquet_info info = SL_PARQUET_INFO_INIT;
+    const char **names = NULL;
+    int rc;
+
+    if (strpbrk(f->path, "*?["))
+        return sl_err_set(err, SL_EUNSUPPORTED, "columns that differ only in case cannot be read from \"%s\", since its path holds *, ? or [",
+                          f->path);
+    SL_GO(sl_parquet_columns(g->conn, sl_str_c(f->path), &info, err));
+    names = sl_arena_array(&g->p->io->arena, info.n + 1, sizeof *names);
+    if (!names)
+        SL_GOTO_NOMEM(err);
+    for (size_t i = 0; i < info.n; i++)
+        if (info.v[i].depth == 0 && !(names[out->nlayout++] = sl_arena_strdup(&g->p->io->arena, sl_str_c(info.v[i].name))))
+            SL_GOTO_NOMEM(err);
+    out->layout = names;
+done:
+    sl_parquet_info_release(&info);
+    return rc;
+}
+
+static bool same_layout(const struct group *a, const struct group *b)
+{
+    if (!a->layout != !b->layout || a->nlayout != b->nlayout)
+        return false;
+    for (size_t i = 0; i < a->nlayout; i++)
+        if (strcmp(a->layout[i], b->layout[i]) != 0)
+            return false;
+    return true;
+}
+
+/* SHAPE has the schema and the layout of the file. */
+static int new_group(struct grouping *g, const struct sl_plan_file *f, const struct group *shape, struct group **out, sl_err *err)
+{
+    const struct sl_schema *schema = shape->schema;
     bool holds = true;
 
-    SL_TRY(sl_append_schema(g->p->table, f->entry->file.schema_id, &schema, err));
     SL_TRY(check_names(schema, err));
     /* Groups of one schema and origin are alike in this, so one look into one file is enough for all of them. */
     struct group *like = NULL;
@@ -116,10 +178,20 @@ static int new_group(struct grouping *g, const struct sl_plan_file *f, struct gr
     *out = sl_vec_push(&g->groups);
     if (!*out)
         return sl_err_nomem(err);
-    (*out)->schema = schema;
+    *(*out) = *shape;
     (*out)->first = f;
     (*out)->constants = !holds;
     return SL_OK;
+}
+
+static int shape_of(struct grouping *g, const struct sl_plan_file *f, const struct group *last, struct group *out, sl_err *err)
+{
+    if (last && last->schema->id == f->entry->file.schema_id && !last->layout) {
+        out->schema = last->schema;
+        return SL_OK;
+    }
+    SL_TRY(sl_append_schema(g->p->table, f->entry->file.schema_id, &out->schema, err));
+    return by_number(out->schema) ? read_layout(g, f, out, err) : SL_OK;
 }
 
 static int group_files(struct grouping *g, sl_err *err)
@@ -128,14 +200,16 @@ static int group_files(struct grouping *g, sl_err *err)
 
     for (size_t i = 0; i < g->p->nfiles; i++) {
         const struct sl_plan_file *f = &g->p->files[i];
-        struct group *to = last && fits(last, f) ? last : NULL;
+        struct group shape = {0}, *to;
         sl_str *path;
 
+        SL_TRY(shape_of(g, f, last, &shape, err));
+        to = last && fits(last, f) && same_layout(last, &shape) ? last : NULL;
         for (size_t j = 0; j < g->groups.n && !to; j++)
-            if (fits(&g->groups.v[j], f))
+            if (fits(&g->groups.v[j], f) && same_layout(&g->groups.v[j], &shape))
                 to = &g->groups.v[j];
         if (!to)
-            SL_TRY(new_group(g, f, &to, err));
+            SL_TRY(new_group(g, f, &shape, &to, err));
         path = sl_vec_push(&to->paths);
         if (!path)
             return sl_err_nomem(err);
@@ -261,7 +335,19 @@ static ptrdiff_t partition_position(const struct sl_schema *s, const char *name)
     return -1;
 }
 
-static void column_expr(struct sl_buf *out, const struct group *g, const struct sl_field *want)
+static void file_column(struct sl_buf *out, const struct group *g, const char *name)
+{
+    size_t i = 0;
+
+    while (i < g->nlayout && strcmp(g->layout[i], name) != 0)
+        i++;
+    if (i < g->nlayout)
+        sl_buf_printf(out, "_c%zu", i);
+    else
+        sl_buf_sql_ident(out, sl_str_c(name));
+}
+
+static void column_expr(struct sl_buf *out, const struct group *g, const struct sl_field *want, const char *called)
 {
     const struct sl_field *have = g ? sl_schema_field_by_id(g->schema, want->id) : NULL;
     ptrdiff_t key = g && g->constants && have ? partition_position(g->schema, have->name) : -1;
@@ -270,7 +356,7 @@ static void column_expr(struct sl_buf *out, const struct group *g, const struct 
     if (key >= 0)
         sl_value_sql(&name, have->type, &g->first->partition[key]);
     else if (have && in_file(&g->first->entry->file, have->name))
-        sl_buf_sql_ident(&name, sl_str_c(have->name));
+        file_column(&name, g, have->name);
     else
         have = NULL;
     if (have && key < 0)
@@ -278,7 +364,7 @@ static void column_expr(struct sl_buf *out, const struct group *g, const struct 
     else
         cast_to(out, want->type, have ? sl_buf_view(&name) : SL_LIT("NULL"));
     sl_buf_addc(out, " AS ");
-    sl_buf_sql_ident(out, sl_str_c(want->name));
+    sl_buf_sql_ident(out, sl_str_c(called));
     out->failed = out->failed || name.failed;
     sl_buf_release(&name);
 }
@@ -286,8 +372,10 @@ static void column_expr(struct sl_buf *out, const struct group *g, const struct 
 static void add_columns(struct sl_buf *out, const struct grouping *g, const struct group *group)
 {
     for (size_t i = 0; i < g->p->schema->nfields; i++) {
+        const struct sl_field *f = &g->p->schema->fields[i];
+
         sl_buf_addc(out, i ? ", " : "");
-        column_expr(out, group, &g->p->schema->fields[i]);
+        column_expr(out, group, f, g->p->names ? g->p->names[i] : f->name);
     }
 }
 
@@ -345,6 +433,10 @@ static int add_group(struct grouping *g, struct group *group, struct sl_buf *out
     if (vectors || g->positions)
         sl_buf_addc(out, ", filename = '__sl_file', file_row_number = true");
     sl_buf_ch(out, ')');
+    for (size_t i = 0; i < group->nlayout; i++)
+        sl_buf_printf(out, "%s_c%zu", i ? ", " : " AS _f(", i);
+    if (group->nlayout)
+        sl_buf_ch(out, ')');
     if (vectors) {
         SL_TRY(sl_plan_filter(g->p, sl_conn_engine(g->conn), err));
         sl_buf_printf(out, " WHERE NOT sluice_deleted(%llu, __sl_file, file_row_number)", (unsigned long long)g->p->io->filter);
