@@ -151,6 +151,7 @@ static int new_table(struct sl_query *q, struct sl_log *t, const char *key, cons
         return sl_err_nomem(err);
     SL_TRY(sl_log_plan_columns(t, sel, wants_meta(q), &table->log_plan, err));
     table->schema = &table->log_plan->columns;
+    table->fields = table->schema->fields;
     table->empty = sl_empty_source(table->schema->fields, table->schema->nfields);
     return SL_OK;
 }

@@ -70,15 +70,20 @@ static int gather(struct sl_query *q, sl_err *err)
     for (size_t i = 0; i < q->tables.n; i++) {
         const struct sl_schema *s = q->tables.v[i]->schema;
 
-        for (size_t k = 0; k < s->nfields; k++)
-            if (sl_schema_folds(s, k))
-                SL_TRY(add_name(q, s->fields[k].name, err));
+        for (size_t k = 0; k < s->nfields; k++) {
+            if (!sl_schema_folds(s, k))
+                continue;
+            if (q->tables.v[i]->log)
+                return sl_err_set(err, SL_EUNSUPPORTED, "column \"%s\" has the name of another one but for its case, which is not "
+                                  "supported in a log table", s->fields[k].name);
+            SL_TRY(add_name(q, s->fields[k].name, err));
+        }
     }
     for (size_t i = 0; q->same.n > 0 && i < q->tables.n; i++) {
         const struct sl_schema *s = q->tables.v[i]->schema;
 
         for (size_t k = 0; k < s->nfields; k++)
-            if (is_folded(q, sl_str_c(s->fields[k].name)))
+            if (!q->tables.v[i]->log && is_folded(q, sl_str_c(s->fields[k].name)))
                 SL_TRY(add_name(q, s->fields[k].name, err));
     }
     return SL_OK;
@@ -244,7 +249,8 @@ static int one_ref(struct naming *n, const struct sl_tree_ref *r)
     if (json_array_size(r->parts) == 1 && is_whole_row(n, name))
         return refuse(n, r->at == SIZE_MAX ? n->q->tokens->n : token_of(n, r->at), name,
                       "is a row with columns that differ only in case, which cannot be one value", "name the columns");
-    if (!is_folded(n->q, name) || (before.p && !scan && listed(n->m.foreign.v, n->m.foreign.n, before)))
+    if (!is_folded(n->q, name) || (scan && scan->table->log) ||
+        (before.p && !scan && listed(n->m.foreign.v, n->m.foreign.n, before)))
         return SL_OK;
     if (r->at == SIZE_MAX)
         return refuse(n, n->q->tokens->n, name, "differs from another column only in case, and this form of a query does not tell where it "
@@ -350,7 +356,8 @@ int sl_same_names(struct sl_query *q, const struct sl_sql_text *plain, sl_err *e
     SL_GO(sl_tree_mentions(q->tree, &n.m, n.err));
     SL_GO(edit_names(&n));
     for (size_t i = 0; i < q->tables.n; i++)
-        SL_GO(name_columns(q, q->tables.v[i], err));
+        if (!q->tables.v[i]->log)
+            SL_GO(name_columns(q, q->tables.v[i], err));
 done:
     sl_tree_mentions_release(&n.m);
     return rc;

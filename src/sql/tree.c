@@ -256,6 +256,42 @@ void sl_tree_names_release(struct sl_tree_names *n)
     *n = (struct sl_tree_names){0};
 }
 
+static bool part_named(const json_t *parts, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(parts); i++)
+        if (same_name(sl_str_c(json_string_value(json_array_get(parts, i))), sl_str_c(name)))
+            return true;
+    return false;
+}
+
+bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_array(tree)) {
+        json_array_foreach((json_t *)tree, i, value)
+        {
+            if (sl_tree_names_column(value, name, at))
+                return true;
+        }
+        return false;
+    }
+    if (!json_is_object(tree))
+        return false;
+    if (is_type(tree, "COLUMN_REF") && part_named(json_object_get(tree, "column_names"), name)) {
+        *at = (size_t)json_integer_value(json_object_get(tree, "query_location"));
+        return true;
+    }
+    json_object_foreach((json_t *)tree, key, value)
+    {
+        if (sl_tree_names_column(value, name, at))
+            return true;
+    }
+    return false;
+}
+
 /* ---- conditions ---- */
 
 const json_t *sl_tree_where(const json_t *tree)

@@ -30,6 +30,9 @@ struct sl_tree_names {
 int sl_tree_names(const json_t *tree, struct sl_tree_names *out, sl_err *err) SL_WUR;
 void sl_tree_names_release(struct sl_tree_names *n);
 
+/* Is a column called NAME, in any case, named anywhere in the tree? *AT is where in the SQL. */
+bool sl_tree_names_column(const json_t *tree, const char *name, size_t *at);
+
 /* ---- all names of columns and relations, for those that differ only in case (same_names.c) ---- */
 struct sl_tree_ref {
     const json_t *parts; /* "a", or "t", "a", and so on */
