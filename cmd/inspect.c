@@ -8,7 +8,9 @@ static const char *const about =
     "Shows what a table holds: its columns and options, its snapshots with what each did, its\n"
     "partitions, and, if asked, its manifests and data files with their statistics. Of a file\n"
     "it shows the content as JSON: snapshots, tags, schemas, manifest lists, manifests, index\n"
-    "manifests, deletion vectors, statistics; of a Parquet file what its footer says.";
+    "manifests, deletion vectors, statistics; of a Parquet file what its footer says. Of a Hudi\n"
+    "log it prints every block: offset, type, header, index (records, keys, filter and its\n"
+    "false-positive rate), footer, and where a damaged part begins.";
 
 static bool is_file(const char *path)
 {
@@ -38,7 +40,8 @@ int cmd_inspect(int argc, char **argv, sl_err *err)
     };
     const struct cmd_spec spec = {"inspect", "[OPTION...] TABLE\n[OPTION...] FILE", about, options,
                                   "sluice inspect flights\nsluice inspect --snapshot 3 --files flights\n"
-                                  "sluice inspect warehouse/default.db/flights/snapshot/snapshot-3"};
+                                  "sluice inspect warehouse/default.db/flights/snapshot/snapshot-3\n"
+                                  "sluice inspect --json .f-0_20260102030405678.log.1_0-0-0"};
 
     int rc = cmd_upkeep_start(&u, &spec, argc, argv, 1, 1, &warehouse, &operands, &help, err);
     if (rc != SL_OK || help)
@@ -49,7 +52,7 @@ int cmd_inspect(int argc, char **argv, sl_err *err)
     o.manifests = manifests;
     o.json = cmd_json_errors;
     if (is_file(argv[0]))
-        rc = sl_file_inspect(u.env, cmd_str(argv[0]), &text, err);
+        rc = sl_file_inspect(u.env, cmd_str(argv[0]), o.json, &text, err);
     else
         rc = sl_table_inspect(u.env, cmd_str(argv[0]), &o, &text, err);
     if (rc == SL_OK)

@@ -147,9 +147,9 @@ struct sl_inspect_options {
 /* *TEXT is terminated and the caller's (sl_free). */
 SL_API int sl_table_inspect(struct sl_env *env, sl_str table, const struct sl_inspect_options *options, char **text,
                             sl_err *err) SL_WUR;
-/* Any file of a table: snapshot, schema, tag, manifest list, manifest, index manifest, deletion vectors, statistics, log file, Parquet. PATH is a
- * path of the system. *TEXT is JSON. */
-SL_API int sl_file_inspect(struct sl_env *env, sl_str path, char **text, sl_err *err) SL_WUR;
+/* Any file of a table: snapshot, schema, tag, manifest list, manifest, index manifest, deletion vectors, statistics, Parquet; a Hudi log, timeline
+ * file or hoodie.properties. PATH is a path of the system. *TEXT is JSON; of a log, lines for people unless JSON is wanted. */
+SL_API int sl_file_inspect(struct sl_env *env, sl_str path, bool json, char **text, sl_err *err) SL_WUR;
 
 #ifdef __cplusplus
 }

@@ -161,6 +161,8 @@ double sl_bloom_rate(const struct sl_bloom *b)
 
         for (uint32_t j = 0; j < (b->bits + 7) / 8; j++)
             set += (uint64_t)__builtin_popcount(b->rows[i][j]);
+        if (set > b->bits) /* bits behind the last one are not ours to judge */
+            set = b->bits;
         miss *= 1 - pow((double)set / b->bits, b->hashes);
     }
     return 1 - miss;

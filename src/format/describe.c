@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "format/avro.h"
+#include "format/hudi_properties.h"
 #include "format/paimon.h"
 
 enum { DEPTH_MAX = 32 };
@@ -310,7 +311,8 @@ static int describe_avro(sl_str bytes, const struct sl_schema *schema, json_t *d
     const struct sl_avro_schema *s = sl_avro_reader_schema(r);
     bool manifest = has_member(s, "_FILE"), list = has_member(s, "_NUM_ADDED_FILES"), index = has_member(s, "_INDEX_TYPE");
     sl_str codec = sl_avro_reader_meta(r, "avro.codec");
-    json_object_set_new(doc, "type", json_string(manifest ? "manifest" : list ? "manifest-list" : index ? "index-manifest" : "avro"));
+    const char *other = s->kind == SL_AVRO_RECORD && strncmp(s->name, "Hoodie", 6) == 0 ? s->name : "avro";
+    json_object_set_new(doc, "type", json_string(manifest ? "manifest" : list ? "manifest-list" : index ? "index-manifest" : other));
     json_object_set_new(doc, "codec", codec.p ? text_or_hex(codec) : json_string("null"));
     json_object_set(doc, "records", m.records);
     SL_GO(avro_records(r, m.records, err));
@@ -342,6 +344,8 @@ static int describe_json(sl_str bytes, json_t *doc, sl_err *err)
     if (json_object_get(content, "baseManifestList")) {
         type = json_object_get(content, "tagCreateTime") ? "tag" : "snapshot";
         rc = sl_snapshot_decode(bytes, &snapshot, &why);
+    } else if (json_object_get(content, "partitionToWriteStats")) {
+        type = "HoodieCommitMetadata";
     } else if (json_object_get(content, "fields")) {
         type = "schema";
         rc = sl_paimon_schema_decode(bytes, &schema, &why);
@@ -389,6 +393,20 @@ static int describe_vectors(sl_str bytes, json_t *doc, sl_err *err)
     return SL_OK;
 }
 
+static int describe_properties(sl_str bytes, json_t *doc, sl_err *err)
+{
+    struct sl_hudi_properties p;
+    json_t *out = json_object();
+
+    json_object_set_new(doc, "type", json_string("properties"));
+    json_object_set_new(doc, "properties", out);
+    SL_TRY(sl_hudi_properties_parse(bytes, &p, err));
+    for (size_t i = 0; i < p.n; i++)
+        json_object_set_new(out, p.v[i].key.p, text_or_hex(p.v[i].value));
+    sl_hudi_properties_release(&p);
+    return SL_OK;
+}
+
 static int describe(sl_str name, sl_str bytes, const struct sl_schema *schema, json_t *doc, sl_err *err)
 {
     sl_str text = sl_str_trim(bytes);
@@ -398,6 +416,8 @@ static int describe(sl_str name, sl_str bytes, const struct sl_schema *schema, j
         return describe_avro(bytes, schema, doc, err);
     if (bytes.n >= 3 && memcmp(bytes.p, "ORC", 3) == 0)
         return sl_err_set(err, SL_EUNSUPPORTED, "an ORC file: not supported");
+    if (sl_str_eqc(name, "hoodie.properties") || sl_str_eqc(name, "hoodie.properties.backup") || sl_str_eqc(name, ".hoodie_partition_metadata"))
+        return describe_properties(bytes, doc, err);
     if (text.n && (text.p[0] == '{' || text.p[0] == '['))
         return describe_json(bytes, doc, err);
     if (sl_parse_i64(text, &n)) {

@@ -59,6 +59,15 @@ static void put_code_point(struct sl_buf *out, uint32_t c)
     }
 }
 
+/* A byte of the file. */
+static void put_char(struct reader *r, char c)
+{
+    if ((unsigned char)c >= 0x80 && r->latin1)
+        put_code_point(&r->text, (unsigned char)c);
+    else
+        sl_buf_ch(&r->text, c);
+}
+
 /* Four digits after "\u", at p. */
 static int hex4(struct reader *r, uint32_t *out)
 {
@@ -108,7 +117,9 @@ static int escape(struct reader *r)
     char c = *r->p++;
     if (c == 'u')
         return unicode(r);
-    sl_buf_ch(&r->text, c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c == 'f' ? '\f' : c);
+    if (c == '\0')
+        return bad_line(r, "a zero byte");
+    put_char(r, c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c == 'f' ? '\f' : c);
     return SL_OK;
 }
 
@@ -126,10 +137,8 @@ static int take(struct reader *r, bool key)
             return bad_line(r, "a zero byte");
         if (c == '\\')
             SL_TRY(escape(r));
-        else if (c >= 0x80 && r->latin1)
-            put_code_point(&r->text, c);
         else
-            sl_buf_ch(&r->text, (char)c);
+            put_char(r, (char)c);
     }
     return sl_buf_ok(&r->text, r->err);
 }

@@ -274,7 +274,7 @@ class Upkeep(Fixture):
         for folder, _, names in os.walk(folder):
             for name in names:
                 if ".log." in name:
-                    blocks = self.ok("inspect", os.path.join(folder, name)).json()["blocks"]
+                    blocks = self.ok("inspect", "--json", os.path.join(folder, name)).json()["items"]
                     self.assertTrue(all(b["type"] in ("AVRO_DATA", "DELETE") for b in blocks), blocks)
 
     def test_inspect_any_bytes(self):
@@ -287,8 +287,8 @@ class Upkeep(Fixture):
             self.ok("inspect", path)
         with open(path, "wb") as f:
             f.write(whole[:50] + b"\xff" * 8 + whole[58:] + whole)
-        doc = self.ok("inspect", path).json()
-        self.assertTrue(doc["blocks"])
+        items = self.ok("inspect", "--json", path).json()["items"]
+        self.assertEqual(len(items), 2)
 
 
 if __name__ == "__main__":

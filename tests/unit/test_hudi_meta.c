@@ -179,7 +179,7 @@ static void syntax(void **state)
     assert_ok(sl_hudi_properties_parse(SL_LIT("a=\xe9"), &p, &err), err); /* ISO 8859-1 */
     assert_string_equal(sl_hudi_properties_get(&p, "a").p, "\xc3\xa9");
     sl_hudi_properties_release(&p);
-    static const sl_str bad[] = {SL_LIT("a=\\u12"), SL_LIT("a=\\ud800x"), SL_LIT("a=\0b"), SL_LIT("a=\\u0000"), SL_LIT("a=\\ud83d\\u0041"), SL_LIT("a=\\uxyzw")};
+    static const sl_str bad[] = {SL_LIT("a=\\u12"), SL_LIT("a=\\ud800x"), SL_LIT("a=\0b"), SL_LIT("a=\\u0000"), SL_LIT("a=\\ud83d\\u0041"), SL_LIT("a=\\uxyzw"), SL_LIT("a=\\\0")};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_code(sl_hudi_properties_parse(bad[i], &p, &err), SL_ECORRUPT);
 }

@@ -9,6 +9,7 @@
 #include "table/append/position.h"
 #include "table/append/roots.h"
 #include "table/env.h"
+#include "table/log/describe.h"
 #include "table/log/inspect.h"
 
 /* A failed json_* call gives NULL, which the setters refuse; the document then lacks a member, so it is checked here. */
@@ -549,7 +550,7 @@ static struct sl_append *table_around(sl_str folder)
 
 enum { FILE_BYTES_MAX = 1 << 30 };
 
-int sl_file_inspect(struct sl_env *env, sl_str path, char **text, sl_err *err)
+int sl_file_inspect(struct sl_env *env, sl_str path, bool json, char **text, sl_err *err)
 {
     struct sl_buf bytes = SL_BUF_INIT, out = SL_BUF_INIT, full = SL_BUF_INIT;
     struct sl_append *t = NULL;
@@ -567,6 +568,12 @@ int sl_file_inspect(struct sl_env *env, sl_str path, char **text, sl_err *err)
         }
     SL_GO(sl_store_open_local(folder, &store, err));
     SL_GO(sl_store_path(store, name, &full, err));
+    if (sl_log_file_is(store, name)) {
+        SL_GO(sl_log_file_inspect(store, name, json, &out, err));
+        SL_GO(sl_buf_ok(&out, err));
+        *text = sl_buf_take(&out);
+        goto done;
+    }
     if (sl_str_ends(name, ".parquet")) {
         SL_GO(describe_parquet(env, sl_buf_view(&full), &doc, err));
     } else {
@@ -574,8 +581,6 @@ int sl_file_inspect(struct sl_env *env, sl_str path, char **text, sl_err *err)
         t = table_around(sl_str_c(sl_store_root(store)));
         if (bytes.n >= 4 && memcmp(bytes.p, "PAR1", 4) == 0)
             SL_GO(describe_parquet(env, sl_buf_view(&full), &doc, err));
-        else if (sl_str_starts(sl_buf_view(&bytes), "#HUDI#") || sl_str_find(name, SL_LIT(".log.")) > 0)
-            SL_GO(sl_log_describe(sl_buf_view(&bytes), &doc, err));
         else
             SL_GO(sl_paimon_describe(name, sl_buf_view(&bytes), t ? t->schema : NULL, &doc, err));
     }

@@ -1,5 +1,5 @@
 /*
- * inspect.h - what a log table or a log file holds, as a JSON document, and of a table as lines for people.
+ * inspect.h - what a log table holds, as a JSON document and as lines for people.
  */
 #ifndef SL_TABLE_LOG_INSPECT_H
 #define SL_TABLE_LOG_INSPECT_H
@@ -11,8 +11,5 @@
 /* OPTIONS->snapshot: an instant. *OUT is the caller's (json_decref). */
 int sl_log_inspect(struct sl_log *t, const struct sl_inspect_options *options, json_t **out, sl_err *err) SL_WUR;
 void sl_log_inspect_text(const json_t *document, struct sl_buf *out); /* never fails on a document of sl_log_inspect */
-
-/* Every block of a log file in memory: where it stands, what its header, index and footer say, and where damaged parts lie. Any bytes give a document. */
-int sl_log_describe(sl_str bytes, json_t **out, sl_err *err) SL_WUR;
 
 #endif
