@@ -6,45 +6,90 @@
 
 enum { VERSION = -1, MURMUR = 1, HASHES_MAX = 255, HEAD = 13 };
 
-uint32_t sl_bloom_hash(sl_str key, uint32_t seed)
+static const uint32_t m = 0x5bd1e995;
+
+static uint32_t mixed_word(const unsigned char *p)
 {
-    const uint32_t m = 0x5bd1e995;
-    const unsigned char *p = (const unsigned char *)key.p;
-    uint32_t h = seed ^ (uint32_t)key.n;
-    size_t left = key.n;
+    uint32_t k = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 
-    for (; left >= 4; left -= 4, p += 4) {
-        uint32_t k = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    k *= m;
+    k ^= k >> 24;
+    return k * m;
+}
 
-        k *= m;
-        k ^= k >> 24;
-        k *= m;
-        h *= m;
-        h ^= k;
-    }
-    if (left) { /* from the end, each byte with its sign: that is how Java reads it */
-        const unsigned char *end = p + left;
+/* The one to three bytes before END: from the end, each with its sign, for that is how Java reads them. */
+static uint32_t last_bytes(const unsigned char *end, size_t left)
+{
+    uint32_t v = (uint32_t)(int32_t)(int8_t)end[-1];
 
-        if (left >= 3)
-            h ^= (uint32_t)(int32_t)(int8_t)end[-3] << 16;
-        if (left >= 2)
-            h ^= (uint32_t)(int32_t)(int8_t)end[-2] << 8;
-        h ^= (uint32_t)(int32_t)(int8_t)end[-1];
-        h *= m;
-    }
+    if (left >= 2)
+        v ^= (uint32_t)(int32_t)(int8_t)end[-2] << 8;
+    if (left >= 3)
+        v ^= (uint32_t)(int32_t)(int8_t)end[-3] << 16;
+    return v;
+}
+
+static uint32_t finish(uint32_t h)
+{
     h ^= h >> 13;
     h *= m;
     return h ^ h >> 15;
+}
+
+uint32_t sl_bloom_hash(sl_str key, uint32_t seed)
+{
+    const unsigned char *p = (const unsigned char *)key.p, *end = p + key.n;
+    uint32_t h = seed ^ (uint32_t)key.n;
+
+    for (; end - p >= 4; p += 4)
+        h = h * m ^ mixed_word(p);
+    if (p < end)
+        h = (h ^ last_bytes(end, (size_t)(end - p))) * m;
+    return finish(h);
+}
+
+/* A key whose words are mixed once for all seeds; long keys are not kept. */
+enum { WORDS = 32 };
+struct mixed {
+    sl_str key;
+    uint32_t word[WORDS], tail;
+    size_t n;
+    bool kept;
+};
+
+static void mix(struct mixed *x, sl_str key)
+{
+    const unsigned char *p = (const unsigned char *)key.p;
+
+    x->key = key;
+    x->n = key.n / 4;
+    x->kept = x->n <= WORDS;
+    for (size_t i = 0; x->kept && i < x->n; i++)
+        x->word[i] = mixed_word(p + 4 * i);
+    x->tail = key.n % 4 ? last_bytes(p + key.n, key.n % 4) : 0;
+}
+
+static uint32_t hash_mixed(const struct mixed *x, uint32_t seed)
+{
+    uint32_t h = seed ^ (uint32_t)x->key.n;
+
+    if (!x->kept)
+        return sl_bloom_hash(x->key, seed);
+    for (size_t i = 0; i < x->n; i++)
+        h = h * m ^ x->word[i];
+    if (x->key.n % 4)
+        h = (h ^ x->tail) * m;
+    return finish(h);
 }
 
 bool sl_bloom_size(uint64_t n, double p, uint32_t *bits, uint32_t *hashes)
 {
     if (!(p > 0 && p < 1) || n == 0)
         return false;
-    double m = ceil((double)n * (-log(p) / (log(2) * log(2)))), k = ceil(log(2) * m / (double)n);
-    if (!(m <= INT32_MAX - 7) || !(k <= HASHES_MAX))
+    double b = ceil((double)n * (-log(p) / (log(2) * log(2)))), k = ceil(log(2) * b / (double)n);
+    if (!(b <= INT32_MAX - 7) || !(k <= HASHES_MAX))
         return false;
-    *bits = (uint32_t)m;
+    *bits = (uint32_t)b;
     *hashes = (uint32_t)k;
     return true;
 }
@@ -84,10 +129,10 @@ int sl_bloom_new_dynamic(struct sl_arena *a, uint32_t n, double p, uint32_t max_
     return SL_OK;
 }
 
-/* |h % m| with Java's signed remainder. */
-static uint32_t position(uint32_t hash, uint32_t bits)
+/* |h % bits| with Java's signed remainder; bits fit an int. */
+static inline uint32_t position(uint32_t hash, uint32_t bits)
 {
-    int64_t r = (int64_t)(int32_t)hash % (int64_t)bits;
+    int32_t r = (int32_t)hash % (int32_t)bits;
 
     return (uint32_t)(r < 0 ? -r : r);
 }
@@ -97,6 +142,8 @@ int sl_bloom_add(struct sl_bloom *b, sl_str key, sl_err *err)
     if (key.n == 0)
         return sl_err_set(err, SL_EINPUT, "an empty key cannot be put into a bloom filter");
     uint32_t row = b->nrows - 1, h = 0;
+    struct mixed x;
+    mix(&x, key);
     if (b->kind == SL_BLOOM_DYNAMIC && b->current_keys >= b->row_keys) {
         if (b->nrows < b->rows_max) {
             SL_TRY(add_row(b, err));
@@ -106,7 +153,7 @@ int sl_bloom_add(struct sl_bloom *b, sl_str key, sl_err *err)
         }
     }
     for (uint32_t i = 0; i < b->hashes; i++) {
-        h = sl_bloom_hash(key, h);
+        h = hash_mixed(&x, h);
         uint32_t at = position(h, b->bits);
         b->rows[row][at >> 3] |= (uint8_t)(1U << (at & 7));
     }

@@ -70,7 +70,9 @@ static void describe_schema(struct describing *x, json_t *o, sl_str json)
     sl_err why = SL_ERR_INIT;
 
     set_number(x, o, "bytes", (int64_t)json.n);
-    if (sl_hudi_schema_parse(json, &s, &why) != SL_OK) {
+    int rc = sl_hudi_schema_parse(json, &s, &why);
+    if (rc != SL_OK) {
+        x->nomem |= rc == SL_ENOMEM;
         set_problem(x, o, &why);
         return;
     }
@@ -84,6 +86,7 @@ static void describe_schema(struct describing *x, json_t *o, sl_str json)
         sl_type_sql(&sql, s.fields[i].type);
         set_text(x, f, "name", sl_str_c(s.fields[i].name));
         set_text(x, f, "type", sl_buf_view(&sql));
+        x->nomem |= sql.failed;
         sl_buf_release(&sql);
     }
     set(x, o, "metaFields", json_boolean(s.has_meta));
@@ -142,7 +145,6 @@ static void describe_index(struct describing *x, json_t *o, const struct sl_hudi
         set_number(x, f, "hashes", i->filter.hashes);
         set_number(x, f, "rows", i->filter.nrows);
         set_number(x, f, "bytes", (int64_t)i->filter.nrows * (i->filter.bits / 8 + (i->filter.bits % 8 != 0)));
-        set_number(x, f, "base64Bytes", (int64_t)i->filter_text.n);
         set(x, f, "falsePositiveRate", json_real(isfinite(rate) ? rate : 1));
     }
 }

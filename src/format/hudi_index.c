@@ -89,12 +89,12 @@ enum sl_hudi_hit sl_hudi_index_test(const struct sl_hudi_index *x, struct sl_blo
 
 /* ---- JSON ---- */
 
-static uint32_t checksum(const struct sl_hudi_index *x)
+static uint32_t checksum(sl_str min, sl_str max, sl_str filter_text)
 {
     const sl_str zero = {"", 1};
-    uint32_t crc = sl_crc32(sl_crc32(0, x->min), zero);
+    uint32_t crc = sl_crc32(sl_crc32(0, min), zero);
 
-    return sl_crc32(sl_crc32(sl_crc32(crc, x->max), zero), x->filter_text);
+    return sl_crc32(sl_crc32(sl_crc32(crc, max), zero), filter_text);
 }
 
 /* A JSON string in ASCII alone. */
@@ -123,8 +123,25 @@ static void put_ascii(struct sl_buf *out, sl_str s)
     sl_buf_ch(out, '"');
 }
 
+/* The filter in base64: as it was built, or made again in ROOM. */
+static sl_str text_of_filter(const struct sl_hudi_index *x, struct sl_buf *room)
+{
+    struct sl_buf bytes = SL_BUF_INIT;
+
+    if (!x->has_filter || x->filter_text.p)
+        return x->filter_text;
+    sl_bloom_encode(&x->filter, &bytes);
+    sl_buf_base64(room, sl_buf_view(&bytes));
+    room->failed |= bytes.failed;
+    sl_buf_release(&bytes);
+    return sl_buf_view(room);
+}
+
 void sl_hudi_index_json(const struct sl_hudi_index *x, struct sl_buf *out)
 {
+    struct sl_buf room = SL_BUF_INIT;
+    sl_str filter = text_of_filter(x, &room);
+
     sl_buf_printf(out, "{\"sluice_log_index\":1,\"n\":%lld", (long long)x->records);
     if (x->has_range) {
         sl_buf_addc(out, ",\"" SL_HUDI_KV_MIN "\":");
@@ -135,10 +152,12 @@ void sl_hudi_index_json(const struct sl_hudi_index *x, struct sl_buf *out)
     if (x->has_filter) {
         sl_buf_printf(out, ",\"" SL_HUDI_KV_BLOOM_TYPE "\":\"%s\",\"" SL_HUDI_KV_BLOOM "\":\"",
                       x->filter.kind == SL_BLOOM_SIMPLE ? "SIMPLE" : "DYNAMIC_V0");
-        sl_buf_add(out, x->filter_text);
+        sl_buf_add(out, filter);
         sl_buf_ch(out, '"');
     }
-    sl_buf_printf(out, ",\"crc32\":\"%08x\"}", checksum(x));
+    sl_buf_printf(out, ",\"crc32\":\"%08x\"}", checksum(x->min, x->max, filter));
+    out->failed |= room.failed;
+    sl_buf_release(&room);
 }
 
 static int damaged(const char *what, sl_err *err)
@@ -162,7 +181,6 @@ static int take_filter(struct sl_arena *a, sl_str type, sl_str text, struct sl_h
 
     if (type.n && !sl_str_eqc(type, "SIMPLE") && kind == SL_BLOOM_SIMPLE)
         return sl_err_set(err, SL_EUNSUPPORTED, "a bloom filter of type \"" SL_STRF "\" is not supported", (int)(type.n < 40 ? type.n : 40), type.p);
-    SL_TRY(take_text(a, text, &out->filter_text, err));
     if (!sl_base64_decode(text, &bytes)) {
         rc = bytes.failed ? sl_err_nomem(err) : damaged("the bloom filter is no base64", err);
         goto done;
@@ -177,44 +195,130 @@ done:
     return rc;
 }
 
-static int take_members(struct sl_arena *a, const json_t *doc, struct sl_hudi_index *out, sl_err *err)
+/* What the members say; p == NULL: absent. */
+struct members {
+    int64_t version, records;
+    bool has_version, has_records;
+    sl_str min, max, type, filter, crc;
+};
+
+/* TEXTS[k] of M has the name NAMES[k]. */
+enum { NTEXTS = 5 };
+static const char *const text_names[NTEXTS] = {SL_HUDI_KV_MIN, SL_HUDI_KV_MAX, SL_HUDI_KV_BLOOM_TYPE, SL_HUDI_KV_BLOOM, "crc32"};
+static sl_str *text_member(struct members *m, int k)
 {
-    sl_str min = {NULL, 0}, max = {NULL, 0}, type = {NULL, 0}, filter = {NULL, 0}, crc;
-    int64_t version;
+    sl_str *const at[NTEXTS] = {&m->min, &m->max, &m->type, &m->filter, &m->crc};
+
+    return at[k];
+}
+
+/* A string of plain ASCII without escapes, at *P; false for any other. */
+static bool plain_string(const char **p, const char *end, sl_str *out)
+{
+    const char *start = *p + 1, *close = *p < end && **p == '"' ? memchr(start, '"', (size_t)(end - start)) : NULL;
+
+    if (!close)
+        return false;
+    *out = (sl_str){start, (size_t)(close - start)};
+    *p = close + 1;
+    unsigned char seen = 0;
+    bool plain = true;
+    for (const char *c = start; c < close; c++) {
+        seen |= (unsigned char)*c;
+        plain &= *c != '\\' && (unsigned char)*c >= 0x20;
+    }
+    return plain && seen < 0x80;
+}
+
+static bool plain_number(const char **p, const char *end, int64_t *out)
+{
+    const char *start = *p;
+
+    while (*p < end && **p >= '0' && **p <= '9')
+        (*p)++;
+    sl_str digits = {start, (size_t)(*p - start)};
+    return digits.n && digits.n <= 18 && (digits.n == 1 || *start != '0') && sl_parse_i64(digits, out);
+}
+
+/* The JSON as it is written here, most of which is one long string; false: some other JSON, for the parser of all JSON. */
+static bool scan(sl_str json, struct members *m)
+{
+    const char *p = json.p, *end = json.p + json.n;
+
+    for (char before = '{'; p < end && *p == before; before = ',') {
+        sl_str name;
+        int k = 0;
+
+        p++;
+        if (!plain_string(&p, end, &name) || p == end || *p++ != ':')
+            return false;
+        bool version = sl_str_eqc(name, "sluice_log_index"), records = sl_str_eqc(name, "n");
+        if (version || records) {
+            bool *has = version ? &m->has_version : &m->has_records;
+
+            if (*has || !plain_number(&p, end, version ? &m->version : &m->records))
+                return false;
+            *has = true;
+            continue;
+        }
+        while (k < NTEXTS && !sl_str_eqc(name, text_names[k]))
+            k++;
+        if (k == NTEXTS || text_member(m, k)->p || !plain_string(&p, end, text_member(m, k)))
+            return false;
+    }
+    return end - p == 1 && *p == '}';
+}
+
+static int read_document(const json_t *doc, struct members *m, sl_err *err)
+{
+    SL_TRY(sl_json_i64_req(doc, "sluice_log_index", &m->version, err));
+    m->has_version = true;
+    if (m->version != 1) /* the others may mean anything */
+        return SL_OK;
+    SL_TRY(sl_json_i64_req(doc, "n", &m->records, err));
+    m->has_records = true;
+    for (int k = 0; k < NTEXTS; k++)
+        SL_TRY(sl_json_str_opt(doc, text_names[k], text_member(m, k), err));
+    return SL_OK;
+}
+
+static int take_members(struct sl_arena *a, const struct members *m, struct sl_hudi_index *out, sl_err *err)
+{
     char expect[9];
 
-    SL_TRY(sl_json_i64_req(doc, "sluice_log_index", &version, err));
-    if (version != 1)
-        return sl_err_set(err, SL_EUNSUPPORTED, "version %lld of the index is not supported", (long long)version);
-    SL_TRY(sl_json_i64_req(doc, "n", &out->records, err));
-    SL_TRY(sl_json_str_opt(doc, SL_HUDI_KV_MIN, &min, err));
-    SL_TRY(sl_json_str_opt(doc, SL_HUDI_KV_MAX, &max, err));
-    SL_TRY(sl_json_str_opt(doc, SL_HUDI_KV_BLOOM_TYPE, &type, err));
-    SL_TRY(sl_json_str_opt(doc, SL_HUDI_KV_BLOOM, &filter, err));
-    SL_TRY(sl_json_str_req(doc, "crc32", &crc, err));
-    if (out->records < 0 || !min.p != !max.p)
-        return damaged("its count is negative or half of its range is missing", err);
-    if (min.p) {
+    if (!m->has_version)
+        return damaged("\"sluice_log_index\" is missing", err);
+    if (m->version != 1)
+        return sl_err_set(err, SL_EUNSUPPORTED, "version %lld of the index is not supported", (long long)m->version);
+    if (!m->has_records || m->records < 0 || !m->min.p != !m->max.p)
+        return damaged("its count is missing or negative, or half of its range is missing", err);
+    snprintf(expect, sizeof expect, "%08x", checksum(m->min, m->max, m->filter));
+    if (!sl_str_eqc(m->crc, expect))
+        return damaged("its checksum is wrong", err);
+    out->records = m->records;
+    if (m->min.p) {
         out->has_range = true;
-        SL_TRY(take_text(a, min, &out->min, err));
-        SL_TRY(take_text(a, max, &out->max, err));
+        SL_TRY(take_text(a, m->min, &out->min, err));
+        SL_TRY(take_text(a, m->max, &out->max, err));
     }
-    if (filter.p)
-        SL_TRY(take_filter(a, type, filter, out, err));
-    snprintf(expect, sizeof expect, "%08x", checksum(out));
-    return sl_str_eqc(crc, expect) ? SL_OK : damaged("its checksum is wrong", err);
+    return m->filter.p ? take_filter(a, m->type, m->filter, out, err) : SL_OK;
 }
 
 int sl_hudi_index_parse(struct sl_arena *a, sl_str json, struct sl_hudi_index *out, sl_err *err)
 {
+    struct members m = {0};
     json_t *doc = NULL;
     int rc;
 
     *out = (struct sl_hudi_index){.records = -1};
     if (json.n == 0 || json.p[0] != '{')
         return damaged("it is no JSON object", err);
-    SL_GO(sl_json_parse(json, &doc, err));
-    rc = take_members(a, doc, out, err);
+    if (!scan(json, &m)) {
+        m = (struct members){0};
+        SL_GO(sl_json_parse(json, &doc, err));
+        SL_GO(read_document(doc, &m, err));
+    }
+    rc = take_members(a, &m, out, err);
 done:
     json_decref(doc);
     if (rc != SL_OK)
@@ -235,11 +339,18 @@ static int put_kv(struct sl_arena *a, struct sl_hudi_kv *kv, size_t *n, const ch
 
 int sl_hudi_index_to_kv(struct sl_arena *a, const struct sl_hudi_index *x, bool block, struct sl_hudi_kv *kv, size_t *n, sl_err *err)
 {
+    struct sl_buf room = SL_BUF_INIT;
+    sl_str filter;
     char count[24], crc[9];
 
     *n = 0;
+    int rc = take_text(a, text_of_filter(x, &room), &filter, err);
+    if (room.failed)
+        rc = sl_err_nomem(err);
+    sl_buf_release(&room);
+    SL_TRY(rc);
     if (x->has_filter) {
-        SL_TRY(put_kv(a, kv, n, SL_HUDI_KV_BLOOM, x->filter_text, err));
+        kv[(*n)++] = (struct sl_hudi_kv){SL_LIT(SL_HUDI_KV_BLOOM), filter};
         SL_TRY(put_kv(a, kv, n, SL_HUDI_KV_BLOOM_TYPE,
                       x->filter.kind == SL_BLOOM_SIMPLE ? SL_LIT("SIMPLE") : SL_LIT("DYNAMIC_V0"), err));
     }
@@ -250,7 +361,7 @@ int sl_hudi_index_to_kv(struct sl_arena *a, const struct sl_hudi_index *x, bool 
     if (!block)
         return SL_OK;
     snprintf(count, sizeof count, "%lld", (long long)x->records);
-    snprintf(crc, sizeof crc, "%08x", checksum(x));
+    snprintf(crc, sizeof crc, "%08x", checksum(x->min, x->max, filter));
     SL_TRY(put_kv(a, kv, n, SL_HUDI_KV_INDEX, SL_LIT("1"), err));
     SL_TRY(put_kv(a, kv, n, SL_HUDI_KV_RECORDS, sl_str_c(count), err));
     return put_kv(a, kv, n, SL_HUDI_KV_CRC, sl_str_c(crc), err);
@@ -285,7 +396,7 @@ static int from_kv(struct sl_arena *a, const struct sl_hudi_kv *kv, size_t n, st
         return sl_err_set(err, SL_EUNSUPPORTED, "version \"" SL_STRF "\" of the index is not supported", (int)(index.n < 40 ? index.n : 40), index.p);
     if (!sl_parse_i64(kv_of(kv, n, SL_HUDI_KV_RECORDS), &out->records) || out->records < 0)
         return damaged("its count is missing", err);
-    snprintf(expect, sizeof expect, "%08x", checksum(out));
+    snprintf(expect, sizeof expect, "%08x", checksum(out->min, out->max, filter));
     return !crc.p || sl_str_eqc(crc, expect) ? SL_OK : damaged("its checksum is wrong", err);
 }
 

@@ -16,7 +16,7 @@ struct sl_hudi_index {
     sl_str min, max;        /* UTF-16 order if written here; stock Spark writes UTF-8 order */
     bool has_filter;
     struct sl_bloom filter;
-    sl_str filter_text;     /* its base64 */
+    sl_str filter_text;     /* its base64, if it was built here; p == NULL after parsing */
 };
 
 /* Java's String.compareTo for UTF-8 texts: order of UTF-16 code units. Bytes that are no UTF-8 compare bytewise. */
@@ -33,7 +33,7 @@ enum sl_hudi_hit sl_hudi_index_test(const struct sl_hudi_index *x, struct sl_blo
 
 /* ---- JSON (AVRO_DATA) ---- */
 void sl_hudi_index_json(const struct sl_hudi_index *x, struct sl_buf *out);
-/* Views into copies in A. SL_ECORRUPT or SL_EUNSUPPORTED (ERR says why: checksum, unknown version, ...) mean: scan the block. The caller
+/* Everything is copied to A. SL_ECORRUPT or SL_EUNSUPPORTED (ERR says why: checksum, unknown version, ...) mean: scan the block. The caller
  * compares `records` with the block's. */
 int sl_hudi_index_parse(struct sl_arena *a, sl_str json, struct sl_hudi_index *out, sl_err *err) SL_WUR;
 
