@@ -211,7 +211,7 @@ static int avro_content(struct describing *x, json_t *content, const struct sl_h
     return SL_OK;
 }
 
-static int delete_content(struct describing *x, json_t *content, const struct sl_hudi_block *b, sl_err *err)
+static int delete_content(struct describing *x, json_t *content, const struct sl_hudi_block *b, int64_t *deletes, sl_err *err)
 {
     struct sl_hudi_deletes d;
     struct sl_hudi_delete one;
@@ -237,6 +237,8 @@ static int delete_content(struct describing *x, json_t *content, const struct sl
     }
     if (rc != SL_OK)
         set_problem(x, content, &why);
+    else
+        *deletes = n;
     set_number(x, content, "deletes", n);
     set_number(x, content, "withEventTime", ordered);
     return SL_OK;
@@ -287,7 +289,7 @@ static int describe_content(struct describing *x, json_t *block, const struct sl
     if (b->type == SL_HUDI_BLOCK_AVRO || b->type == SL_HUDI_BLOCK_CDC)
         SL_TRY(avro_content(x, content, b, &records, err));
     else if (b->type == SL_HUDI_BLOCK_DELETE)
-        SL_TRY(delete_content(x, content, b, err));
+        SL_TRY(delete_content(x, content, b, &records, err));
     else if (b->type == SL_HUDI_BLOCK_PARQUET)
         SL_TRY(parquet_content(x, block, content, b, err));
     if (b->type != SL_HUDI_BLOCK_COMMAND)

@@ -226,6 +226,10 @@ static int read_parts(struct sl_hudi_log *l, struct attempt *a, sl_err *err)
         return no(a, true, "the content does not fit the block");
     b->content_offset = at;
     b->content_size = (int64_t)word;
+    if ((b->type == SL_HUDI_BLOCK_AVRO || b->type == SL_HUDI_BLOCK_CDC) && b->content_size >= 8) {
+        SL_TRY(fetch_number(l, at, 8, &word, err)); /* version, count */
+        b->records = (int64_t)(word & 0xffffffff);
+    }
     at += b->content_size;
     b->footer_offset = at;
     SL_TRY(read_map(l, a, "footer", &at, &b->footer, &b->nfooter, err));
@@ -245,7 +249,7 @@ static int attempt(struct sl_hudi_log *l, int64_t offset, struct attempt *a, sl_
     uint64_t total;
     bool border;
 
-    *a->block = (struct sl_hudi_block){.offset = offset};
+    *a->block = (struct sl_hudi_block){.offset = offset, .records = -1};
     a->ok = true;
     a->unsupported = false;
     SL_TRY(fetch(l, offset, MAGIC_SIZE, head, err));

@@ -46,6 +46,7 @@ struct sl_hudi_block {
     const struct sl_hudi_entry *header;  /* in file order; memory of the arena given to next */
     size_t nheader;
     int64_t content_offset, content_size;
+    int64_t records;                     /* AVRO_DATA, CDC: what the content's head says, for the index to be compared with; -1: not known */
     const struct sl_hudi_entry *footer;
     size_t nfooter;
     int64_t header_offset, header_size, footer_offset, footer_size; /* of the maps, count word included */

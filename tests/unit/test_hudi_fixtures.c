@@ -152,6 +152,7 @@ static void log_file(const char *name, sl_str bytes)
             assert_true(sl_str_starts(content, "PAR1") && sl_str_ends(content, "PAR1"));
         else
             assert_true(b.type == SL_HUDI_BLOCK_COMMAND && sl_str_eqc(sl_hudi_header(&b, SL_HUDI_H_COMMAND), "0"));
+        assert_int_equal(b.records, b.type == SL_HUDI_BLOCK_AVRO ? 1 : -1);
         blocks++;
     }
     assert_true(at == (int64_t)bytes.n && count == 1); /* all of the fixtures hold one block */

@@ -110,7 +110,7 @@ static int take_data(struct scan *s, const struct sl_log_file *f, size_t number,
     to = &at->block;
     at->place = s->seen.n - 1;
     *to = (struct sl_block){.file = f, .offset = b->offset, .size = b->size, .content_offset = b->content_offset,
-                            .content_size = b->content_size, .type = b->type, .file_number = (int64_t)number};
+                            .content_size = b->content_size, .records = b->records, .type = b->type, .file_number = (int64_t)number};
     SL_TRY(instant_of(b, SL_HUDI_H_INSTANT, &to->instant, err));
     SL_TRY(keep_schema(s, sl_hudi_header(b, SL_HUDI_H_SCHEMA), &to->schema, err));
     SL_TRY(copy_text(s, sl_hudi_header(b, SL_HUDI_H_COMPACTED), &at->compacted, err));

@@ -15,6 +15,7 @@ struct sl_block {
     const struct sl_log_file *file;
     int64_t offset, size;        /* of the whole block in the file */
     int64_t content_offset, content_size;
+    int64_t records;             /* AVRO_DATA: how many; an index that says another number is not used. -1: other types */
     int64_t instant;             /* that wrote it */
     enum sl_hudi_block_type type; /* AVRO, PARQUET or DELETE */
     const char *schema;          /* Avro JSON of the writer; "" if the header has none. Equal texts are one pointer in one list */
