@@ -149,7 +149,12 @@ static void take_json(struct sl_key_sources *s, const struct sl_block *b, struct
 
     if (!b->index.p)
         return;
-    if (sl_hudi_index_parse(&s->arena, b->index, &to->index, &why) == SL_OK)
+    int rc = sl_hudi_index_parse(&s->arena, b->index, &to->index, &why);
+    if (rc == SL_OK && b->records >= 0 && to->index.records != b->records) {
+        rc = sl_err_set(&why, SL_ECORRUPT, "it is for %lld records, and the block has %lld", (long long)to->index.records, (long long)b->records);
+        to->index = (struct sl_hudi_index){.records = -1};
+    }
+    if (rc == SL_OK)
         to->indexed = to->index.has_range;
     else
         sl_log(SL_LOG_DEBUG, "log", "the index of the block at %lld of \"%s\" is not used: %s", (long long)b->offset, b->file->path, why.text);
