@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -41,6 +40,33 @@ static int by_time(const void *a, const void *b)
     int64_t n = s ? s : (int64_t)x->st.st_mtim.tv_nsec - y->st.st_mtim.tv_nsec;
 
     return n < 0 ? -1 : n > 0 ? 1 : strcmp(x->path, y->path);
+}
+
+/* N of a name "x.N" or "x-N" that is counted up at each rotation; dates are longer, 0. */
+static unsigned rotation_number(const char *path)
+{
+    const char *p = path + strlen(path);
+    size_t digits = 0;
+
+    while (p > path && p[-1] >= '0' && p[-1] <= '9') {
+        p--;
+        digits++;
+    }
+    return digits > 0 && digits < 6 && p > path && (p[-1] == '.' || p[-1] == '-') ? (unsigned)strtoul(p, NULL, 10) : 0;
+}
+
+/* By time, and of one time "x.2" before "x.1". */
+static int by_rotation(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+
+    if (x->st.st_mtim.tv_sec == y->st.st_mtim.tv_sec && x->st.st_mtim.tv_nsec == y->st.st_mtim.tv_nsec) {
+        unsigned m = rotation_number(x->path), n = rotation_number(y->path);
+
+        if (m != n)
+            return m > n ? -1 : 1;
+    }
+    return by_time(a, b);
 }
 
 /* The files of a folder whose names WANTED accepts. */
@@ -231,46 +257,34 @@ static bool is_rotated_name(void *user, const char *name)
     return digits > 0;
 }
 
-static int is_the_file(const struct sl_place *place, const char *path, bool *same, sl_err *err)
+void sl_paths_release(struct sl_paths *p)
 {
-    const char *why;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
-
-    *same = false;
-    if (fd < 0)
-        return SL_OK; /* gone meanwhile */
-    rc = sl_place_check(place, fd, place->offset, same, &why, err);
-    close(fd);
-    return rc;
+    for (size_t i = 0; i < p->v.n; i++)
+        sl_free(p->v.v[i]);
+    sl_free(p->v.v);
 }
 
-int sl_inputs_rotated(struct sl_source *s, const struct sl_place *place, char **found, sl_err *err)
+int sl_inputs_rotated(const char *path, struct sl_paths *out, sl_err *err)
 {
     struct found_list list = {{NULL, 0, 0}};
-    char *folder = sl_strdup(place->path), *base;
-    size_t i = 0;
-    bool same = false;
+    char *folder = sl_strdup(path), *base;
     int rc = SL_OK;
 
-    *found = NULL;
     if (!folder)
         return sl_err_nomem(err);
     base = strrchr(folder, '/');
     *base++ = '\0';
     SL_GO(list_folder(folder[0] ? folder : "/", is_rotated_name, base, &list, err));
     if (list.list.n)
-        qsort(list.list.v, list.list.n, sizeof *list.list.v, by_time);
-    for (; i < list.list.n && !same; i++) {
-        SL_GO(is_the_file(place, list.list.v[i].path, &same, err));
-        if (same && place->offset < SL_PLACE_SAMPLE && (uint64_t)list.list.v[i].st.st_ino != place->inode)
-            same = false; /* too few bytes to know it by */
-        if (same) {
-            *found = list.list.v[i].path;
-            list.list.v[i].path = NULL;
-        }
+        qsort(list.list.v, list.list.n, sizeof *list.list.v, by_rotation);
+    for (size_t i = 0; i < list.list.n; i++) {
+        char **slot = sl_vec_push(&out->v);
+
+        if (!slot)
+            SL_GOTO_NOMEM(err);
+        *slot = list.list.v[i].path;
+        list.list.v[i].path = NULL;
     }
-    for (; same && i < list.list.n; i++)
-        SL_GO(enqueue(s, &list.list.v[i].path, 0, err));
 done:
     release_found(&list);
     sl_free(folder);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/sys.h"
 
-enum { WAIT_MILLIS = 100, RESCAN_MILLIS = 500, ROTATED_QUIET_MILLIS = 1000 };
+enum { WAIT_MILLIS = 100, RESCAN_MILLIS = 500 };
 enum { LOG_MAX = 1 << 30, FIRST_MAX = 1 << 20 };
 
 static const char *const kind_names[] = {"stdin", "files", "followed-file", "followed-folder"};
@@ -80,12 +80,6 @@ int sl_source_open(const struct sl_ingest_options *o, enum sl_ingest_format form
     if (!s->known || !s->known_inodes || !s->log_hasher || !s->hasher)
         SL_GOTO_NOMEM(err);
     SL_GO(sl_inputs_list(s, o->inputs, o->ninputs, o->follow, err));
-    if (s->kind == SL_SOURCE_FOLLOW_FILE) {
-        char **slot = sl_vec_push(&s->queue);
-
-        if (!slot || !(*slot = sl_strdup(s->inputs.v[0])))
-            SL_GOTO_NOMEM(err);
-    }
     *out = s;
     return SL_OK;
 done:
@@ -93,7 +87,7 @@ done:
     return rc;
 }
 
-static void close_file(struct sl_source *s)
+void sl_source_close_file(struct sl_source *s)
 {
     if (s->fd > 0)
         close(s->fd);
@@ -104,13 +98,14 @@ void sl_source_close(struct sl_source *s)
 {
     if (!s)
         return;
-    close_file(s);
+    sl_source_close_file(s);
     for (size_t i = 0; i < s->inputs.n; i++)
         sl_free(s->inputs.v[i]);
     for (size_t i = 0; i < s->queue.n; i++)
         sl_free(s->queue.v[i]);
     sl_free(s->inputs.v);
     sl_free(s->queue.v);
+    sl_follow_close(s);
     sl_place_release(&s->place);
     sl_map_free(s->known, free_place);
     sl_map_free(s->known_inodes, NULL);
@@ -127,7 +122,7 @@ const char *sl_source_label(const struct sl_source *s)
     return s->place.path ? s->place.path : "standard input";
 }
 
-static int changed(const char *path, const char *why, sl_err *err)
+int sl_source_changed(const char *path, const char *why, sl_err *err)
 {
     const char *quote = path[0] == '/' ? "\"" : ""; /* "standard input" is no path */
 
@@ -147,14 +142,15 @@ static int check_line_start(int fd, const char *path, uint64_t *offset, sl_err *
     if (got == 1 && two[1] == '\n')
         (*offset)++;
     else if (got == 1)
-        return changed(path, "goes on in the middle of a line that was loaded already", err);
+        return sl_source_changed(path, "goes on in the middle of a line that was loaded already", err);
     return SL_OK;
 }
 
-/* Where to begin in the file FD: behind what is known of it. */
+/* Where to begin in the file FD: behind what is known of it. A followed file is a new one whenever it is opened by its name. */
 static int find_start(struct sl_source *s, int fd, const struct stat *st, const char *path, struct sl_place *start, sl_err *err)
 {
-    const struct sl_place *known = sl_source_known(s, path, (uint64_t)st->st_dev, (uint64_t)st->st_ino);
+    const struct sl_place *known = s->kind == SL_SOURCE_FOLLOW_FILE ? NULL
+                                   : sl_source_known(s, path, (uint64_t)st->st_dev, (uint64_t)st->st_ino);
     const char *why = "";
     bool same;
 
@@ -162,13 +158,10 @@ static int find_start(struct sl_source *s, int fd, const struct stat *st, const 
         SL_TRY(sl_place_check(known, fd, s->whole_files ? (uint64_t)st->st_size : known->offset, &same, &why, err));
         if (same) {
             SL_TRY(sl_place_copy(start, known, err));
-        } else if (s->kind == SL_SOURCE_FOLLOW_FILE && known->inode == (uint64_t)st->st_ino &&
-                   (uint64_t)st->st_size < known->offset) {
-            sl_log(SL_LOG_WARN, "ingest", "\"%s\" was cut meanwhile: it is read from its start", path);
         } else if (s->kind == SL_SOURCE_FOLLOW_FOLDER) {
             sl_log(SL_LOG_WARN, "ingest", "\"%s\" is another file than the one loaded under this name before: it is loaded too", path);
         } else {
-            return changed(path, why, err);
+            return sl_source_changed(path, why, err);
         }
     }
     sl_free(start->path);
@@ -176,8 +169,37 @@ static int find_start(struct sl_source *s, int fd, const struct stat *st, const 
     return start->path ? SL_OK : sl_err_nomem(err);
 }
 
-/* *OPENED is false if there is no such file (now). */
-static int open_path(struct sl_source *s, const char *path, bool *opened, sl_err *err)
+int sl_source_take(struct sl_source *s, int fd, struct sl_place *start, sl_err *err)
+{
+    struct stat st;
+    int rc = SL_OK;
+
+    if (fstat(fd, &st) != 0) {
+        rc = sl_err_sys(err, errno, "cannot read \"%s\"", start->path);
+        goto done;
+    }
+    s->regular = S_ISREG(st.st_mode);
+    if (s->regular && !s->whole_files) {
+        SL_GO(check_line_start(fd, start->path, &start->offset, err));
+        if (lseek(fd, (off_t)start->offset, SEEK_SET) < 0) {
+            rc = sl_err_sys(err, errno, "cannot read \"%s\"", start->path);
+            goto done;
+        }
+    }
+    sl_place_release(&s->place);
+    s->place = *start;
+    memset(start, 0, sizeof *start);
+    s->read_offset = s->place.offset;
+    s->rotated_at = 0;
+    s->fd = fd;
+    fd = -1;
+done:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int sl_source_open_path(struct sl_source *s, const char *path, bool *opened, sl_err *err)
 {
     struct sl_place start = {0};
     struct stat st;
@@ -195,22 +217,9 @@ static int open_path(struct sl_source *s, const char *path, bool *opened, sl_err
         goto done;
     }
     SL_GO(find_start(s, fd, &st, path, &start, err));
-    s->regular = S_ISREG(st.st_mode);
-    if (s->regular && !s->whole_files) {
-        SL_GO(check_line_start(fd, path, &start.offset, err));
-        if (lseek(fd, (off_t)start.offset, SEEK_SET) < 0) {
-            rc = sl_err_sys(err, errno, "cannot read \"%s\"", path);
-            goto done;
-        }
-    }
-    sl_place_release(&s->place);
-    s->place = start;
-    memset(&start, 0, sizeof start);
-    s->read_offset = s->place.offset;
-    s->rotated_at = 0;
-    s->fd = fd;
+    rc = sl_source_take(s, fd, &start, err);
     fd = -1;
-    *opened = true;
+    *opened = rc == SL_OK;
 done:
     sl_place_release(&start);
     if (fd >= 0)
@@ -229,7 +238,9 @@ static int finish_file(struct sl_source *s, uint64_t offset, uint64_t lines, sl_
     s->place.offset = offset;
     s->place.lines = lines;
     SL_TRY(sl_place_mark(&s->place, s->fd, s->whole_files ? (uint64_t)lseek(s->fd, 0, SEEK_END) : offset, err));
-    if (s->kind != SL_SOURCE_FOLLOW_FILE) {
+    if (s->kind == SL_SOURCE_FOLLOW_FILE) {
+        SL_TRY(sl_follow_see(s, &s->place, err));
+    } else {
         SL_TRY(remember(s, &s->place, err));
         if (s->store && (s->kind == SL_SOURCE_FOLLOW_FOLDER || s->queue.n > 1)) {
             j = sl_place_json(&s->place);
@@ -243,11 +254,11 @@ static int finish_file(struct sl_source *s, uint64_t offset, uint64_t lines, sl_
             SL_TRY(sl_buf_ok(&s->log_pending, err));
         }
     }
-    close_file(s);
+    sl_source_close_file(s);
     return SL_OK;
 }
 
-static bool due(int64_t *last, int64_t millis)
+bool sl_source_due(int64_t *last, int64_t millis)
 {
     int64_t now = sl_mono_nanos();
 
@@ -268,49 +279,14 @@ int sl_source_next(struct sl_source *s, uint64_t offset, uint64_t lines, enum sl
     }
     if (s->fd >= 0)
         SL_TRY(finish_file(s, offset, lines, err));
-    if (s->next >= s->queue.n && s->kind == SL_SOURCE_FOLLOW_FOLDER && due(&s->listed_at, RESCAN_MILLIS))
+    if (s->next >= s->queue.n && s->kind == SL_SOURCE_FOLLOW_FOLDER && sl_source_due(&s->listed_at, RESCAN_MILLIS))
         SL_TRY(sl_inputs_scan(s, true, err));
-    while (s->next < s->queue.n) {
-        SL_TRY(open_path(s, s->queue.v[s->next], &opened, err));
-        if (opened || s->kind != SL_SOURCE_FOLLOW_FILE)
-            s->next++;
-        /* The followed path itself is the last of the queue, and is opened again and again. */
-        if (s->kind == SL_SOURCE_FOLLOW_FILE && s->next == s->queue.n)
-            s->next--;
-        if (opened) {
-            *state = SL_SOURCE_DATA;
-            return SL_OK;
-        }
-        if (s->kind == SL_SOURCE_FOLLOW_FILE)
-            break;
-    }
-    *state = s->kind >= SL_SOURCE_FOLLOW_FILE ? SL_SOURCE_WAIT : SL_SOURCE_END;
+    if (s->kind == SL_SOURCE_FOLLOW_FILE)
+        SL_TRY(sl_follow_next(s, &opened, err));
+    while (!opened && s->next < s->queue.n)
+        SL_TRY(sl_source_open_path(s, s->queue.v[s->next++], &opened, err));
+    *state = opened ? SL_SOURCE_DATA : s->kind >= SL_SOURCE_FOLLOW_FILE ? SL_SOURCE_WAIT : SL_SOURCE_END;
     return SL_OK;
-}
-
-/* The followed file has no more bytes now: will it ever? */
-static enum sl_source_state at_end(struct sl_source *s)
-{
-    struct stat open_file, named;
-
-    if (s->kind != SL_SOURCE_FOLLOW_FILE || strcmp(s->place.path, s->inputs.v[0]) != 0)
-        return SL_SOURCE_FINAL;
-    if (fstat(s->fd, &open_file) == 0 && s->regular && (uint64_t)open_file.st_size < s->read_offset) {
-        sl_log(SL_LOG_WARN, "ingest", "\"%s\" was cut: it is read from its start", s->place.path);
-        if (lseek(s->fd, 0, SEEK_SET) == 0) {
-            s->read_offset = s->place.offset = s->place.lines = 0;
-            s->place.head_n = 0;
-            return SL_SOURCE_RESTART;
-        }
-    }
-    if (stat(s->place.path, &named) != 0 || (named.st_ino == open_file.st_ino && named.st_dev == open_file.st_dev)) {
-        s->rotated_at = 0;
-        return SL_SOURCE_WAIT;
-    }
-    /* The writer may not have noticed yet, so the old file is watched a little longer. */
-    if (!s->rotated_at)
-        s->rotated_at = sl_mono_nanos();
-    return sl_mono_nanos() - s->rotated_at >= ROTATED_QUIET_MILLIS * INT64_C(1000000) ? SL_SOURCE_FINAL : SL_SOURCE_WAIT;
 }
 
 int sl_source_read(struct sl_source *s, char *to, size_t n, size_t *got, enum sl_source_state *state, sl_err *err)
@@ -338,10 +314,10 @@ int sl_source_read(struct sl_source *s, char *to, size_t n, size_t *got, enum sl
             return sl_err_sys(err, errno, "cannot read %s%s%s", s->place.path ? "\"" : "", sl_source_label(s), s->place.path ? "\"" : "");
         *got = (size_t)r;
         s->read_offset += (uint64_t)r;
-        *state = r ? SL_SOURCE_DATA : at_end(s);
+        *state = r ? SL_SOURCE_DATA : SL_SOURCE_FINAL;
         if (r)
             s->rotated_at = 0;
-        return SL_OK;
+        return r == 0 && s->kind == SL_SOURCE_FOLLOW_FILE ? sl_follow_end(s, state, err) : SL_OK;
     }
 }
 
@@ -481,64 +457,17 @@ static int resume_stdin(struct sl_source *s, const struct sl_place *at, sl_err *
         SL_TRY(sl_cancel_check(err));
         SL_TRY(sl_source_read(s, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, &got, &state, err));
         if (state == SL_SOURCE_FINAL)
-            return changed("standard input", "ends before the position of the last load", err);
+            return sl_source_changed("standard input", "ends before the position of the last load", err);
         sl_hasher_add(s->hasher, (sl_str){bytes, got});
         if (s->first.n < FIRST_MAX)
             sl_buf_addb(&s->first, bytes, got);
     }
     SL_TRY(sl_buf_ok(&s->first, err));
     if (sl_hasher_value(s->hasher) != at->head)
-        return changed("standard input", "begins with other bytes than at the last load", err);
+        return sl_source_changed("standard input", "begins with other bytes than at the last load", err);
     s->place.offset = at->offset;
     s->place.lines = at->lines;
     return SL_OK;
-}
-
-/* The file that was followed may have been rotated away while nobody watched. */
-static int resume_followed(struct sl_source *s, const struct sl_place *at, sl_err *err)
-{
-    char *path = NULL, *rotated = NULL;
-    bool same = false;
-    const char *why = "is gone";
-    struct stat st;
-    int fd = open(s->inputs.v[0], O_RDONLY | O_CLOEXEC), rc = SL_OK;
-
-    if (fd >= 0 && fstat(fd, &st) == 0) {
-        SL_GO(sl_place_check(at, fd, at->offset, &same, &why, err));
-        same |= (uint64_t)st.st_ino == at->inode && (uint64_t)st.st_size < at->offset; /* cut: find_start tells */
-        if (same && at->offset < SL_PLACE_SAMPLE && (uint64_t)st.st_ino != at->inode)
-            same = false;
-    }
-    if (same) {
-        SL_GO(remember(s, at, err));
-        goto done;
-    }
-    path = s->queue.v[0];
-    s->queue.n = 0;
-    char **slot = sl_vec_push(&s->queue);
-    if (!slot)
-        SL_GOTO_NOMEM(err);
-    SL_GO(sl_inputs_rotated(s, at, &rotated, err));
-    if (!rotated) {
-        rc = changed(at->path, why, err);
-        goto done;
-    }
-    s->queue.v[0] = rotated;
-    rotated = NULL;
-    slot = sl_vec_push(&s->queue);
-    if (!slot)
-        SL_GOTO_NOMEM(err);
-    *slot = path;
-    path = NULL;
-    struct sl_place moved = *at;
-    moved.path = s->queue.v[0];
-    rc = remember(s, &moved, err);
-done:
-    if (fd >= 0)
-        close(fd);
-    sl_free(path);
-    sl_free(rotated);
-    return rc;
 }
 
 int sl_source_resume(struct sl_source *s, const json_t *position, sl_err *err)
@@ -563,7 +492,7 @@ int sl_source_resume(struct sl_source *s, const json_t *position, sl_err *err)
     if (s->kind == SL_SOURCE_STDIN)
         SL_GO(resume_stdin(s, &place, err));
     else if (s->kind == SL_SOURCE_FOLLOW_FILE)
-        SL_GO(resume_followed(s, &place, err));
+        SL_GO(sl_follow_resume(s, &place, err));
     else
         SL_GO(remember(s, &place, err));
     /* What is known whole by now is not listed again. */

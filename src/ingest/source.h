@@ -14,6 +14,11 @@
 
 enum sl_source_kind { SL_SOURCE_STDIN, SL_SOURCE_FILES, SL_SOURCE_FOLLOW_FILE, SL_SOURCE_FOLLOW_FOLDER };
 
+struct sl_rotated {
+    struct sl_place start;          /* owned */
+    int fd;                         /* kept open: its name may change at any time */
+};
+
 struct sl_source {
     enum sl_source_kind kind;
     SL_VEC(char *) inputs;          /* as given, absolute */
@@ -28,6 +33,11 @@ struct sl_source {
     uint64_t total_bytes;           /* of the files of the queue when they were listed; 0 for a stream */
     int64_t rotated_at;             /* monotonic ns when the path was first seen to be another file, 0 = not */
     int64_t listed_at;              /* monotonic ns of the last look into the folder */
+    /* of a followed file */
+    SL_VEC(struct sl_rotated) rotated; /* files that come before the followed one, from ROTATED_NEXT on */
+    size_t rotated_next;
+    SL_VEC(struct sl_place) seen;   /* files beside it that were read, or are about to be, or are older than the load */
+    bool beside_known, unlisted;
     bool whole_files;               /* Parquet: files are not read here, only their order is kept */
     /* with an identity */
     struct sl_store *store;         /* of the table; NULL: none */
@@ -72,9 +82,29 @@ const char *sl_source_label(const struct sl_source *s);             /* of the op
 int sl_inputs_list(struct sl_source *s, const sl_str *inputs, size_t n, bool follow, sl_err *err) SL_WUR;
 /* Put the files of the folders that are not known yet into the queue. */
 int sl_inputs_scan(struct sl_source *s, bool settled_only, sl_err *err) SL_WUR;
-/* A file beside PATH, named as rotation names them, that is the one that PLACE tells; *FOUND is owned, NULL if there is none.
- * Those made after it go to the queue, oldest first. */
-int sl_inputs_rotated(struct sl_source *s, const struct sl_place *place, char **found, sl_err *err) SL_WUR;
+struct sl_paths {
+    SL_VEC(char *) v;
+};
+void sl_paths_release(struct sl_paths *p);
+/* The files beside PATH that are named as rotation names them, oldest first. */
+int sl_inputs_rotated(const char *path, struct sl_paths *out, sl_err *err) SL_WUR;
 const struct sl_place *sl_source_known(const struct sl_source *s, const char *path, uint64_t device, uint64_t inode);
+
+/* ---- source.c, for follow.c ---- */
+int sl_source_open_path(struct sl_source *s, const char *path, bool *opened, sl_err *err) SL_WUR; /* *OPENED is false if there is none (now) */
+/* Read FD from START on. Takes over FD, also on failure, and START's path. */
+int sl_source_take(struct sl_source *s, int fd, struct sl_place *start, sl_err *err) SL_WUR;
+void sl_source_close_file(struct sl_source *s);
+int sl_source_changed(const char *path, const char *why, sl_err *err); /* sets the error and returns its code */
+bool sl_source_due(int64_t *last, int64_t millis);                     /* every so often; *LAST is 0 at first */
+
+/* ---- follow.c: a file that grows and is rotated ---- */
+void sl_follow_close(struct sl_source *s);
+int sl_follow_see(struct sl_source *s, const struct sl_place *place, sl_err *err) SL_WUR; /* it is not to be read again */
+/* Meet the files beside the followed one. READ: those not seen yet are read next, oldest first; else they are only seen. */
+int sl_follow_look(struct sl_source *s, bool read, sl_err *err) SL_WUR;
+int sl_follow_next(struct sl_source *s, bool *opened, sl_err *err) SL_WUR;
+int sl_follow_end(struct sl_source *s, enum sl_source_state *state, sl_err *err) SL_WUR; /* no more bytes now: will there ever be? */
+int sl_follow_resume(struct sl_source *s, const struct sl_place *at, sl_err *err) SL_WUR;
 
 #endif

@@ -401,7 +401,10 @@ class Positions(IngestCase):
 
 class Follow(IngestCase):
     def start(self, *args):
-        p = sluice.start("ingest", "-w", self.warehouse, "-q", "t", "--follow", "--commit-interval", "300ms", *args)
+        return self.follow("t", *args)
+
+    def follow(self, table, *args):
+        p = sluice.start("ingest", "-w", self.warehouse, "-q", table, "--follow", "--commit-interval", "300ms", *args)
         self.addCleanup(lambda: p.poll() is None and p.kill())
         return p
 
@@ -410,6 +413,13 @@ class Follow(IngestCase):
         while time.monotonic() < deadline and len(self.numbers()) < n:
             time.sleep(0.2)
         self.check(n)
+
+    def wait_for_rows(self, table, n, seconds=20):
+        deadline, found = time.monotonic() + seconds, -1
+        while time.monotonic() < deadline and found < n:
+            time.sleep(0.2)
+            found = self.rows(f"SELECT count(*) AS n FROM {table}")[0]["n"]
+        self.assertEqual(found, n)
 
     def stop(self, p, number=signal.SIGTERM):
         p.send_signal(number)
@@ -442,6 +452,61 @@ class Follow(IngestCase):
         p = self.start(x)
         self.wait_for(170)
         self.assertEqual(self.stop(p, signal.SIGINT), 130)
+
+    def test_rotation_after_a_restart(self):
+        """The position belongs to the file it was made of, not to the next one of its name."""
+        for name, first in (("same", 0), ("other", 1000)):
+            with self.subTest(name):
+                self.sql(f"CREATE TABLE {name} (a BIGINT, b STRING) WITH ('write-mode' = 'table')")
+                x = self.write(f"{name}.log", text(0, 100))
+                p = self.follow(name, x)
+                self.wait_for_rows(name, 100)
+                p.kill()
+                p.wait()
+                p = self.follow(name, x)
+                time.sleep(1)
+                os.rename(x, x + ".1")
+                self.write(f"{name}.log", text(first, first + 150))
+                self.wait_for_rows(name, 250)
+                p.kill()
+                p.wait()
+                p = self.follow(name, x)
+                self.write(f"{name}.log", text(first + 150, first + 160), "a")
+                self.wait_for_rows(name, 260)
+                self.assertEqual(self.stop(p), 0)
+
+    def test_quick_rotations(self):
+        """Files that had the name only for a moment are read too, in their order; those that were there before are not."""
+        self.table()
+        x = self.write("a.log", text(0, 100))
+        self.write("a.log.7", text(7000, 7100))
+        p = self.start(x)
+        self.wait_for(100)
+        os.rename(x, x + ".1")
+        self.write("a.log", text(100, 200))
+        time.sleep(0.3)
+        os.rename(x + ".1", x + ".2")
+        os.rename(x, x + ".1")
+        self.write("a.log", text(200, 300))
+        time.sleep(0.2)
+        os.rename(x + ".2", x + ".3")
+        os.rename(x + ".1", x + ".2")
+        os.rename(x, x + ".1")
+        time.sleep(0.5)
+        self.write("a.log", text(300, 400))
+        self.wait_for(400)
+        # killed while it reads a file that was rotated already
+        os.rename(x + ".1", x + ".4")
+        os.rename(x, x + ".1")
+        self.write("a.log", text(400, 500))
+        os.rename(x, x + ".2")
+        self.write("a.log", text(500, 600))
+        time.sleep(1.2)
+        p.kill()
+        p.wait()
+        p = self.start(x)
+        self.wait_for(600)
+        self.assertEqual(self.stop(p), 0)
 
     def test_folder(self):
         self.table()
