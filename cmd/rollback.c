@@ -5,7 +5,9 @@ static const char *const about =
     "Removes the snapshots after the one given, newest first, and the files that only they\n"
     "used, so that the table is again what it was. This cannot be undone. Ids of the snapshots\n"
     "that go are used again by later commits. Streams that had loaded rows after the target\n"
-    "go on from the position that the target knows.";
+    "go on from the position that the target knows.\n"
+    "Of a log table --snapshot is an instant (17 digits); without it only what writers left\n"
+    "that died is rolled back, which the next writer would do too.";
 
 static void print_report(const struct sl_rollback_report *r, bool dry_run)
 {
@@ -31,7 +33,7 @@ int cmd_rollback(int argc, char **argv, sl_err *err)
 {
     const char *warehouse = NULL, *tag = NULL;
     uint64_t snapshot = 0;
-    bool dry_run = false, drop_tags = false, help;
+    bool dry_run = false, drop_tags = false, force = false, help;
     struct cmd_upkeep u = {0};
     struct sl_rollback_options o = SL_ROLLBACK_INIT;
     struct sl_rollback_report report;
@@ -41,6 +43,7 @@ int cmd_rollback(int argc, char **argv, sl_err *err)
         {"snapshot", 's', CMD_COUNT, &snapshot, "ID", "The snapshot to go back to."},
         {"tag", 't', CMD_TEXT, &tag, "NAME", "The tag to go back to, also if its snapshot has expired."},
         {"drop-tags", 0, CMD_FLAG, &drop_tags, NULL, "Delete tags of snapshots that go, instead of refusing."},
+        {"force", 0, CMD_FLAG, &force, NULL, "Log tables: shut out a writer that holds the table and does not let go."},
         {"dry-run", 'n', CMD_FLAG, &dry_run, NULL, "Say what would be removed, change nothing."},
         {"list", 0, CMD_FLAG, &u.list, NULL, "Print each file that is removed."},
         CMD_OPTION_JSON,
@@ -58,6 +61,7 @@ int cmd_rollback(int argc, char **argv, sl_err *err)
     o.snapshot = cmd_i64(snapshot);
     o.tag = cmd_str(tag);
     o.drop_tags = drop_tags;
+    o.force = force;
     rc = sl_table_rollback(u.env, cmd_str(argv[0]), &o, &report, err);
     cmd_progress_clear();
     if (rc == SL_OK)

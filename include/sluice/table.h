@@ -76,6 +76,8 @@ struct sl_rollback_options {
     int64_t snapshot;   /* > 0, or */
     sl_str tag;
     bool drop_tags;     /* remove tags of snapshots after the target; without it such a tag is SL_ECONFLICT */
+    /* log tables: SNAPSHOT is an instant; 0: only what writers left that died */
+    bool force;         /* log tables: a writer that does not let go of the table within 10 s is shut out, and its commit rolled back */
 };
 struct sl_rollback_report {
     int64_t latest_before, latest_now;
@@ -83,7 +85,7 @@ struct sl_rollback_report {
     int64_t rows_before, rows_now;   /* totalRecordCount */
     uint64_t data_files, other_files, bytes; /* removed */
 };
-#define SL_ROLLBACK_INIT {{false, 0, 0, 0}, 0, {0, 0}, false}
+#define SL_ROLLBACK_INIT {{false, 0, 0, 0}, 0, {0, 0}, false, false}
 SL_API int sl_table_rollback(struct sl_env *env, sl_str table, const struct sl_rollback_options *options,
                              struct sl_rollback_report *report, sl_err *err) SL_WUR;
 

@@ -7,6 +7,7 @@
 #include "table/append/position.h"
 #include "table/append/tag.h"
 #include "table/env.h"
+#include "table/log/rollback.h"
 
 struct rollback {
     struct sl_append *t;
@@ -237,13 +238,20 @@ int sl_table_rollback(struct sl_env *env, sl_str table, const struct sl_rollback
                       struct sl_rollback_report *report, sl_err *err)
 {
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     int rc;
 
     if (report)
         *report = (struct sl_rollback_report){0};
+    SL_GO(sl_env_log(env, table, &log, err));
+    if (log) {
+        rc = sl_log_rollback(log, options, report, err);
+        goto done;
+    }
     SL_GO(sl_env_table(env, table, &t, err));
     SL_GO(sl_append_rollback(t, options, report, err));
 done:
     sl_append_close(t);
+    sl_log_close(log);
     return rc;
 }

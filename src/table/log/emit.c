@@ -30,6 +30,7 @@ struct logs {
     uint64_t block_inserts;
     SL_VEC(struct sl_hudi_delete) deletes, early; /* early: of keys that are not there, for rows that come late */
     uint64_t row_number;
+    struct sl_hudi_ordering *orderings; /* PARQUET_DATA: of removals, by place; of the batch's arena */
 };
 
 /* ---- options ---- */
@@ -71,6 +72,11 @@ static int read_options(struct logs *l, sl_err *err)
 }
 
 /* ---- blocks ---- */
+
+static bool is_row(const struct sl_batch_key *k)
+{
+    return k->kind == SL_LOG_ROW;
+}
 
 static int put_block(struct logs *l, enum sl_hudi_block_type type, sl_str index, sl_str content, sl_err *err)
 {
@@ -166,6 +172,45 @@ static int add_delete(struct logs *l, const struct sl_batch_key *k, const struct
     if (!d)
         return sl_err_nomem(err);
     *d = (struct sl_hudi_delete){.key = k->key, .partition = l->b->parts.v[k->part].path, .ordering = *ordering};
+    return SL_OK;
+}
+
+/* One PARQUET_DATA block of the rows among the places [from, to). */
+static int parquet_block(struct logs *l, size_t from, size_t to, sl_err *err)
+{
+    struct sl_emit_rows rows = {.b = l->b, .order = &l->order, .from = from, .to = to, .wanted = is_row};
+    struct sl_arena arena = SL_ARENA_INIT;
+    struct sl_hudi_index index;
+    struct sl_hudi_kv kv[SL_HUDI_INDEX_KVS];
+    struct sl_buf content = SL_BUF_INIT;
+    const sl_str *keys;
+    size_t n, nkv = 0;
+    int rc;
+
+    SL_GO(sl_emit_keys(l->b, &l->order, from, to, &keys, &n, &arena, err));
+    if (n == 0)
+        goto done;
+    if (l->index_mode != SL_HUDI_INDEX_OFF) {
+        SL_GO(sl_hudi_index_build(&arena, keys, n, n < FILTER_KEYS ? 0 : l->fpp, &index, err));
+        SL_GO(sl_hudi_index_to_kv(&arena, &index, true, kv, &nkv, err));
+    }
+    SL_GO(sl_emit_rows_open(&rows, err));
+    SL_GO(sl_emit_parquet(l->e, &rows, l->b->parts.v[l->group->part].path, sl_str_c(l->group->file_id), kv, nkv, &content, err));
+    SL_GO(put_block(l, SL_HUDI_BLOCK_PARQUET, (sl_str){NULL, 0}, sl_buf_view(&content), err));
+    l->file_rows += n;
+    for (size_t i = from; i < to; i++)
+        l->file_inserts += is_row(&l->b->keys.v[l->order.v[i]]) && l->b->keys.v[l->order.v[i]].insert;
+done:
+    sl_emit_rows_close(&rows);
+    sl_arena_release(&arena);
+    sl_buf_release(&content);
+    return rc;
+}
+
+static int parquet_blocks(struct logs *l, sl_err *err)
+{
+    for (size_t from = l->from; from < l->to; from += BLOCK_RECORDS)
+        SL_TRY(parquet_block(l, from, l->to - from < BLOCK_RECORDS ? l->to : from + BLOCK_RECORDS, err));
     return SL_OK;
 }
 
@@ -268,7 +313,7 @@ done:
 
 static int end_group(struct logs *l, sl_err *err)
 {
-    SL_TRY(end_avro_block(l, err));
+    SL_TRY(l->parquet ? parquet_blocks(l, err) : end_avro_block(l, err));
     l->file_removals += l->deletes.n + l->early.n;
     SL_TRY(end_deletes(l, err));
     SL_TRY(end_early_deletes(l, err));
@@ -285,6 +330,11 @@ static int enough(struct logs *l, sl_err *err)
 
 /* ---- rows ---- */
 
+static bool is_removal(const struct sl_batch_key *k)
+{
+    return k->kind != SL_LOG_ROW;
+}
+
 static int add_record(struct logs *l, const struct sl_batch_key *k, const struct sl_batch *cols, size_t row, sl_err *err)
 {
     struct sl_hudi_meta_values meta;
@@ -298,7 +348,7 @@ static int add_record(struct logs *l, const struct sl_batch_key *k, const struct
         return sl_err_nomem(err);
     *key = k->key;
     l->block_inserts += k->insert;
-    snprintf(seqno, sizeof seqno, "%s_0_%llu", l->e->text, (unsigned long long)++l->row_number);
+    snprintf(seqno, sizeof seqno, "%s_1_%llu", l->e->text, (unsigned long long)++l->row_number);
     meta.v[SL_HUDI_META_COMMIT_TIME] = sl_str_c(l->e->text);
     meta.v[SL_HUDI_META_SEQNO] = sl_str_c(seqno);
     meta.v[SL_HUDI_META_KEY] = k->key;
@@ -310,6 +360,22 @@ static int add_record(struct logs *l, const struct sl_batch_key *k, const struct
     return enough(l, err);
 }
 
+/* End the groups before place I of the order and begin its own. */
+static int come_to(struct logs *l, size_t i, sl_err *err)
+{
+    while (i >= l->to) {
+        const size_t next = l->to;
+
+        if (l->group)
+            SL_TRY(end_group(l, err));
+        l->group = NULL;
+        if (next == l->order.n)
+            break;
+        SL_TRY(begin_group(l, next, err));
+    }
+    return SL_OK;
+}
+
 /* Row at place I of the order; its columns are COLS, of which ORDERING (may be NULL) is one. */
 static int add_row(struct logs *l, size_t i, const struct sl_batch *cols, const struct sl_vector *ordering, size_t row, struct sl_arena *a,
                    sl_err *err)
@@ -317,13 +383,7 @@ static int add_row(struct logs *l, size_t i, const struct sl_batch *cols, const 
     const struct sl_batch_key *k = &l->b->keys.v[l->order.v[i]];
     struct sl_hudi_ordering o = {.kind = SL_HUDI_ORD_INT};
 
-    while (i >= l->to) {
-        const size_t next = l->to;
-
-        if (l->group)
-            SL_TRY(end_group(l, err));
-        SL_TRY(begin_group(l, next, err));
-    }
+    SL_TRY(come_to(l, i, err));
     if (k->kind == SL_LOG_ROW)
         return add_record(l, k, cols, row, err);
     if (k->kind == SL_LOG_REMOVAL && ordering)
@@ -346,6 +406,36 @@ static ptrdiff_t ordering_column(const struct logs *l)
     return c->nordering && c->merge == SL_HUDI_EVENT_TIME ? sl_log_column(l->b->t, c->ordering_fields[0]) : -1;
 }
 
+/* Blocks that the engine writes: the connection is free for that when all ordering values of removals are here. */
+static int keep_ordering(struct logs *l, size_t i, const struct sl_vector *ordering, size_t row, sl_err *err)
+{
+    if (!ordering || l->b->keys.v[l->order.v[i]].kind != SL_LOG_REMOVAL)
+        return SL_OK;
+    return sl_emit_ordering(ordering, row, &l->b->arena, &l->orderings[i], err);
+}
+
+static int write_parquet(struct logs *l, sl_err *err)
+{
+    for (size_t i = 0; i < l->order.n; i++) {
+        const struct sl_batch_key *k = &l->b->keys.v[l->order.v[i]];
+
+        SL_TRY(come_to(l, i, err));
+        if (is_removal(k))
+            SL_TRY(add_delete(l, k, &l->orderings[i], err));
+    }
+    return come_to(l, l->order.n, err);
+}
+
+/* Rows that are streamed: all, or where blocks are written by the engine the removals alone. */
+static size_t wanted(const struct logs *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; l->parquet && i < l->order.n; i++)
+        n += is_removal(&l->b->keys.v[l->order.v[i]]);
+    return l->parquet ? n : l->order.n;
+}
+
 static int write_rows(struct logs *l, struct sl_emit_rows *rows, sl_err *err)
 {
     const struct sl_schema *s = &l->b->t->schema->columns;
@@ -354,7 +444,7 @@ static int write_rows(struct logs *l, struct sl_emit_rows *rows, sl_err *err)
     struct sl_buf sql = SL_BUF_INIT;
     struct sl_result *r = NULL;
     struct sl_vector *vectors = NULL;
-    size_t n, next = rows->from;
+    size_t n, seen = 0;
     int rc;
 
     rows_sql(l, rows, &sql);
@@ -366,15 +456,20 @@ static int write_rows(struct logs *l, struct sl_emit_rows *rows, sl_err *err)
             break;
         SL_GO(sl_result_vectors(r, 1, s->fields, s->nfields, &arena, &vectors, err));
         struct sl_batch cols = {.cols = vectors, .ncols = s->nfields, .cap = n, .rows = n};
-        for (size_t i = 0; i < n; i++, next++)
-            SL_GO(add_row(l, (size_t)sl_result_i64(r, 0, i), &cols, ordering < 0 ? NULL : &vectors[ordering], i, &l->b->arena, err));
+        for (size_t i = 0; i < n; i++, seen++) {
+            const struct sl_vector *o = ordering < 0 ? NULL : &vectors[ordering];
+            const size_t at = (size_t)sl_result_i64(r, 0, i);
+
+            SL_GO(l->parquet ? keep_ordering(l, at, o, i, err) : add_row(l, at, &cols, o, i, &l->b->arena, err));
+        }
     }
-    if (next != rows->to) {
-        rc = sl_err_set(err, SL_EBUG, "%zu rows of a batch were to be written, but %zu came", rows->to - rows->from, next - rows->from);
+    if (seen != wanted(l)) {
+        rc = sl_err_set(err, SL_EBUG, "%zu rows of a batch were to be written, but %zu came", wanted(l), seen);
         goto done;
     }
-    if (l->group)
-        rc = end_group(l, err);
+    sl_result_free(r);
+    r = NULL;
+    rc = l->parquet ? write_parquet(l, err) : come_to(l, l->order.n, err);
 done:
     sl_result_free(r);
     sl_arena_release(&arena);
@@ -425,6 +520,12 @@ int sl_emit_logs(struct sl_emit *e, sl_err *err)
     SL_GO(sl_hudi_schema_parse(sl_buf_view(&e->schema), &l.schema, err));
     SL_GO(sl_hudi_encoder_new(l.schema.avro, s->fields, s->nfields, &l.encoder, err));
     rows.to = l.order.n;
+    rows.wanted = l.parquet ? is_removal : NULL;
+    l.orderings = l.parquet ? sl_arena_array(&e->b->arena, l.order.n, sizeof *l.orderings) : NULL;
+    if (l.parquet && !l.orderings)
+        SL_GOTO_NOMEM(err);
+    for (size_t i = 0; l.parquet && i < l.order.n; i++)
+        l.orderings[i] = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_INT};
     SL_GO(sl_emit_rows_open(&rows, err));
     SL_GO(write_rows(&l, &rows, err));
     rc = sl_emit_files_end(&l.files, err);

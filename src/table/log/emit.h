@@ -54,6 +54,9 @@ int sl_emit_select(struct sl_emit *e, const struct sl_emit_rows *rows, sl_str pa
 /* Keys of rows (not of removals) at [from, to): views into the batch. */
 int sl_emit_keys(const struct sl_log_batch *b, const struct sl_emit_order *o, size_t from, size_t to, const sl_str **out, size_t *n,
                  struct sl_arena *a, sl_err *err) SL_WUR;
+/* The same rows as the bytes of a Parquet file, for a block. */
+int sl_emit_parquet(struct sl_emit *e, const struct sl_emit_rows *rows, sl_str path, sl_str file_id, const struct sl_hudi_kv *kv, size_t nkv,
+                    struct sl_buf *out, sl_err *err) SL_WUR;
 int sl_emit_fpp(const struct sl_log *t, const char *key, double *out, sl_err *err) SL_WUR;
 
 #define SL_EMIT_STAGE SL_LOG_SIDE_DIR "/stage"

@@ -27,6 +27,14 @@ int sl_emit_keys(const struct sl_log_batch *b, const struct sl_emit_order *o, si
     return SL_OK;
 }
 
+static const char *codec_name(const struct sl_log *t)
+{
+    const char *v = sl_log_option(t, "hoodie.parquet.compression.codec", "zstd");
+
+    return sl_str_ieqc(sl_str_c(v), "uncompressed") ? "none" : sl_str_ieqc(sl_str_c(v), "gzip") ? "gzip" : sl_str_ieqc(sl_str_c(v), "snappy") ? "snappy"
+                                                                                                                                           : "zstd";
+}
+
 /* ---- SELECTs ---- */
 
 static void put_columns(const struct sl_log *t, const char *prefix, struct sl_buf *out)
@@ -41,8 +49,8 @@ static void put_columns(const struct sl_log *t, const char *prefix, struct sl_bu
 
 int sl_emit_select(struct sl_emit *e, const struct sl_emit_rows *rows, sl_str path, sl_str file_name, struct sl_buf *out, sl_err *err)
 {
-    sl_buf_printf(out, "SELECT '%s' AS _hoodie_commit_time, '%s_0_' || (a.i - %zu) AS _hoodie_commit_seqno, b.k AS _hoodie_record_key, ", e->text,
-                  e->text, rows->from);
+    sl_buf_printf(out, "SELECT '%s' AS _hoodie_commit_time, '%s_0_' || a.i AS _hoodie_commit_seqno, b.k AS _hoodie_record_key, ", e->text,
+                  e->text);
     sl_buf_sql_string(out, path);
     sl_buf_addc(out, " AS _hoodie_partition_path, ");
     sl_buf_sql_string(out, file_name);
@@ -87,7 +95,7 @@ static int rewrite_select(struct sl_emit *e, const struct sl_emit_rows *rows, co
         sl_buf_sql_ident(out, sl_str_c(s->fields[i].name));
     }
     sl_buf_addc(out, " FROM o WHERE o._hoodie_record_key NOT IN (SELECT k FROM n) OR o._hoodie_record_key IN (SELECT k FROM lost) UNION ALL ");
-    sl_buf_printf(out, "SELECT '%s', '%s_0_' || (b.i - %zu), b.k, ", e->text, e->text, rows->from);
+    sl_buf_printf(out, "SELECT '%s', '%s_0_' || b.i, b.k, ", e->text, e->text);
     sl_buf_sql_string(out, path);
     sl_buf_addc(out, ", ");
     sl_buf_sql_string(out, file_name);
@@ -97,6 +105,46 @@ static int rewrite_select(struct sl_emit *e, const struct sl_emit_rows *rows, co
 done:
     sl_buf_release(&base);
     sl_buf_release(&order);
+    return rc;
+}
+
+/* ---- blocks ---- */
+
+int sl_emit_parquet(struct sl_emit *e, const struct sl_emit_rows *rows, sl_str path, sl_str file_id, const struct sl_hudi_kv *kv, size_t nkv,
+                    struct sl_buf *out, sl_err *err)
+{
+    struct sl_parquet_kv pairs[SL_HUDI_INDEX_KVS];
+    struct sl_parquet_files made = SL_PARQUET_FILES_INIT;
+    struct sl_store *store = e->b->t->store;
+    struct sl_buf sql = SL_BUF_INIT, dir = SL_BUF_INIT, prefix = SL_BUF_INIT;
+    char uuid[37];
+    int rc;
+
+    sl_uuid(uuid);
+    sl_buf_printf(&dir, "%s/" SL_EMIT_STAGE, e->b->t->path);
+    sl_buf_printf(&prefix, "%s-", uuid);
+    SL_GO(sl_buf_ok(&dir, err));
+    SL_GO(sl_buf_ok(&prefix, err));
+    for (size_t i = 0; i < nkv; i++)
+        pairs[i] = (struct sl_parquet_kv){kv[i].key, kv[i].value};
+    SL_GO(sl_emit_select(e, rows, path, file_id, &sql, err));
+    sl_buf_addc(&sql, " ORDER BY a.i");
+    SL_GO(sl_buf_ok(&sql, err));
+    SL_GO(sl_store_mkdirs(store, SL_LIT(SL_EMIT_STAGE), err));
+    const struct sl_parquet_spec spec = {.dir = sl_buf_view(&dir), .prefix = sl_buf_view(&prefix), .compression = codec_name(e->b->t), .kv = pairs,
+                                         .nkv = nkv};
+    SL_GO(sl_parquet_write(e->b->conn, sl_buf_view(&sql), &spec, &made, err));
+    if (made.n == 1)
+        rc = sl_store_get(store, sl_str_c(made.v[0].path + strlen(e->b->t->path) + 1), (size_t)1 << 31, out, err);
+    else
+        rc = sl_err_set(err, SL_EBUG, "a block became %zu files", made.n);
+    sl_parquet_files_discard(&made);
+done:
+    sl_err_at(err, -1);
+    sl_parquet_files_release(&made);
+    sl_buf_release(&sql);
+    sl_buf_release(&dir);
+    sl_buf_release(&prefix);
     return rc;
 }
 
@@ -306,14 +354,6 @@ static void keep_bases(struct bases *x)
             x->order.v[n++] = x->order.v[i];
     }
     x->order.n = n;
-}
-
-static const char *codec_name(const struct sl_log *t)
-{
-    const char *v = sl_log_option(t, "hoodie.parquet.compression.codec", "zstd");
-
-    return sl_str_ieqc(sl_str_c(v), "uncompressed") ? "none" : sl_str_ieqc(sl_str_c(v), "gzip") ? "gzip" : sl_str_ieqc(sl_str_c(v), "snappy") ? "snappy"
-                                                                                                                                           : "zstd";
 }
 
 int sl_emit_bases(struct sl_emit *e, sl_err *err)

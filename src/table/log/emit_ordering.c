@@ -33,6 +33,12 @@ static int text(const struct sl_vector *v, size_t row, struct sl_arena *a, enum 
     return out->s.p ? SL_OK : sl_err_nomem(err);
 }
 
+/* The wrapper of an int with 0 says that there is no event time, so that value goes into one of a long. */
+static void whole(int32_t n, struct sl_hudi_ordering *out)
+{
+    *out = (struct sl_hudi_ordering){.kind = n ? SL_HUDI_ORD_INT : SL_HUDI_ORD_LONG, .i = n};
+}
+
 int sl_emit_ordering(const struct sl_vector *v, size_t row, struct sl_arena *a, struct sl_hudi_ordering *out, sl_err *err)
 {
     *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_INT}; /* 0: no event time */
@@ -40,14 +46,15 @@ int sl_emit_ordering(const struct sl_vector *v, size_t row, struct sl_arena *a, 
         return SL_OK;
     switch (v->type->kind) {
     case SL_BOOLEAN: *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_BOOLEAN, .i = ((const uint8_t *)v->data)[row]}; return SL_OK;
-    case SL_TINYINT: out->i = ((const int8_t *)v->data)[row]; return SL_OK;
-    case SL_SMALLINT: out->i = ((const int16_t *)v->data)[row]; return SL_OK;
-    case SL_INT: out->i = ((const int32_t *)v->data)[row]; return SL_OK;
+    case SL_TINYINT: whole(((const int8_t *)v->data)[row], out); return SL_OK;
+    case SL_SMALLINT: whole(((const int16_t *)v->data)[row], out); return SL_OK;
+    case SL_INT: whole(((const int32_t *)v->data)[row], out); return SL_OK;
     case SL_DATE: *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_DATE, .i = ((const int32_t *)v->data)[row]}; return SL_OK;
     case SL_TIMESTAMP: case SL_TIMESTAMP_LTZ: /* as the number that Avro has: milliseconds or microseconds */
         *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_LONG, .i = ((const int64_t *)v->data)[row] / (v->type->precision <= 3 ? 1000 : 1)};
         return SL_OK;
-    case SL_BIGINT: case SL_TIME:
+    case SL_TIME: *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_TIME_MICROS, .i = ((const int64_t *)v->data)[row]}; return SL_OK;
+    case SL_BIGINT:
         *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_LONG, .i = ((const int64_t *)v->data)[row]};
         return SL_OK;
     case SL_FLOAT: *out = (struct sl_hudi_ordering){.kind = SL_HUDI_ORD_FLOAT, .f = (double)((const float *)v->data)[row]}; return SL_OK;

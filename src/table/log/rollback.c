@@ -341,13 +341,13 @@ done:
     return rc;
 }
 
-static int remove_state(struct removal *r, const char *target, enum sl_hudi_state state, sl_err *err)
+static int remove_name(struct removal *r, const char *target, enum sl_hudi_action action, enum sl_hudi_state state, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT, name = SL_BUF_INIT;
     int rc;
 
     /* The name begins with the instant as it was written, 14 digits in old tables. */
-    sl_hudi_timeline_put(&name, r->target, r->action, state);
+    sl_hudi_timeline_put(&name, r->target, action, state);
     sl_buf_printf(&path, "%s/%s", r->t->instants, target);
     sl_buf_add(&path, sl_str_sub(sl_buf_view(&name), 17, name.n));
     SL_GO(sl_buf_ok(&name, err));
@@ -357,6 +357,13 @@ done:
     sl_buf_release(&path);
     sl_buf_release(&name);
     return rc;
+}
+
+/* A commit that compacted is pending under another name. */
+static int remove_state(struct removal *r, const char *target, enum sl_hudi_state state, sl_err *err)
+{
+    SL_TRY(remove_name(r, target, r->action, state, err));
+    return r->action == SL_HUDI_COMMIT && state != SL_HUDI_COMPLETED ? remove_name(r, target, SL_HUDI_COMPACTION, state, err) : SL_OK;
 }
 
 /* From the plan, which is on disk, to the end. TARGET is the instant's text. */
@@ -406,6 +413,48 @@ int sl_rollback_failed(struct sl_log *t, struct sl_log_lock *lock, int64_t insta
 done:
     if (rc != SL_OK)
         sl_err_ctx(err, "rolling back the commit %lld of the table %s", (long long)instant, t->label);
+    sl_timeline_free(tl);
+    removal_release(&r);
+    return rc;
+}
+
+/* Files of the commit as it says itself. */
+static int files_of_commit(struct removal *r, const struct sl_timeline *tl, const struct sl_instant *i, sl_err *err)
+{
+    struct sl_hudi_commit commit;
+
+    SL_TRY(sl_instant_commit(tl, i, &r->arena, &commit, err));
+    for (size_t k = 0; k < commit.nstats; k++) {
+        const sl_str path = commit.stats[k].path;
+        const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+        const size_t cut = slash ? (size_t)(slash - path.p) : 0;
+
+        if (path.n)
+            SL_TRY(add_file(r, sl_str_sub(path, 0, cut), sl_str_sub(path, slash ? cut + 1 : 0, path.n), false, err));
+    }
+    return SL_OK;
+}
+
+int sl_rollback_completed(struct sl_log *t, const struct sl_instant *i, const struct sl_upkeep *upkeep, size_t *files, sl_err *err)
+{
+    struct removal r = {.t = t, .target = i->time, .action = i->action};
+    struct sl_timeline *tl = NULL;
+    struct sl_buf path = SL_BUF_INIT;
+    int rc;
+
+    SL_GO(sl_timeline_load(t, &tl, err));
+    SL_GO(files_of_commit(&r, tl, i, err));
+    *files += r.files.n;
+    for (size_t k = 0; upkeep->file && k < r.files.n; k++) {
+        sl_buf_reset(&path);
+        sl_buf_printf(&path, SL_STRF "%s" SL_STRF, SL_STRV(r.files.v[k].dir), r.files.v[k].dir.n ? "/" : "", SL_STRV(r.files.v[k].name));
+        SL_GO(sl_buf_ok(&path, err));
+        upkeep->file(upkeep->user, path.p, 0);
+    }
+    if (!upkeep->dry_run)
+        rc = begin(&r, tl, err);
+done:
+    sl_buf_release(&path);
     sl_timeline_free(tl);
     removal_release(&r);
     return rc;

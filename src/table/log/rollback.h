@@ -16,6 +16,9 @@ int sl_rollback_dead(struct sl_log *t, struct sl_log_lock *lock, size_t *n, sl_e
 /* One pending commit. Its markers tell the files. */
 int sl_rollback_failed(struct sl_log *t, struct sl_log_lock *lock, int64_t instant, enum sl_hudi_action action, sl_err *err) SL_WUR;
 
+/* One that is completed; everything after it is rolled back already. *FILES counts those that go. */
+int sl_rollback_completed(struct sl_log *t, const struct sl_instant *i, const struct sl_upkeep *upkeep, size_t *files, sl_err *err) SL_WUR;
+
 /* What `sluice rollback` does: the dead commits; with options->snapshot also all commits after that instant, newest first. */
 int sl_log_rollback(struct sl_log *t, const struct sl_rollback_options *options, struct sl_rollback_report *report, sl_err *err) SL_WUR;
 
