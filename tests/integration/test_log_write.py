@@ -303,6 +303,10 @@ class Refused(Log):
         os.mkdir(os.path.join(self.warehouse, "default.db", "t", ".hoodie", "metadata"))
         self.refuses("INSERT INTO t VALUES ('a', 1, 1)", "metadata table")
 
+    def test_global_index(self):
+        self.create("id STRING, v INT, ts BIGINT, p INT", by="PARTITIONED BY (p)", **{"hoodie__index__type": "GLOBAL_BLOOM"})
+        self.refuses("INSERT INTO t VALUES ('a', 1, 1, 1)", "GLOBAL_BLOOM")
+
     def test_statements(self):
         self.create()
         self.refuses("INSERT OVERWRITE t VALUES ('a', 1, 1)", "INSERT OVERWRITE of a log table is not supported")

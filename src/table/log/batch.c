@@ -6,11 +6,16 @@
 
 /* ---- making ---- */
 
-static bool is_global(const struct sl_log *t)
+/* Keys are looked up within their partitions. A table that asks for one index over all would get two rows of a key. */
+static int check_index(const struct sl_log *t, sl_err *err)
 {
-    const sl_str type = sl_str_c(sl_log_option(t, "hoodie.index.type", ""));
+    const char *type = sl_log_option(t, "hoodie.index.type", "");
 
-    return t->config.npartition > 0 && (sl_str_ieqc(type, "GLOBAL_BLOOM") || sl_str_ieqc(type, "GLOBAL_SIMPLE"));
+    if (t->config.npartition == 0 || !sl_str_starts(sl_str_c(type), "GLOBAL_"))
+        return SL_OK;
+    sl_err_set(err, SL_EUNSUPPORTED, "the table %s asks for an index over all partitions (hoodie.index.type = %s), which is not supported", t->label, type);
+    sl_err_hint(err, "without that option keys are looked up within their partitions");
+    return SL_EUNSUPPORTED;
 }
 
 int sl_log_batch_make(struct sl_log *t, struct sl_conn *conn, sl_str select_sql, const struct sl_log_write_opts *opts, struct sl_log_batch **out,
@@ -26,8 +31,8 @@ int sl_log_batch_make(struct sl_log *t, struct sl_conn *conn, sl_str select_sql,
     b->conn = conn;
     if (opts)
         b->opts = *opts;
-    b->global = is_global(t);
     SL_GO(sl_log_check_write(t, err));
+    SL_GO(check_index(t, err));
     SL_GO(sl_keygen_check(t, err));
     SL_GO(sl_batch_stage(b, select_sql, err));
     SL_GO(SL_FAILPOINT("batch.staged", err));

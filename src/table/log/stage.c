@@ -138,19 +138,18 @@ done:
 /* Larger ordering values win, later rows among equal ones. What came before a sure removal is gone, whatever its value. */
 static void winners_sql(const struct sl_log_batch *b, struct sl_buf *out)
 {
-    const char *by = b->global ? "k" : "p, k";
     const bool event_time = b->t->config.nordering > 0 && b->t->config.merge == SL_HUDI_EVENT_TIME;
     const char *order = event_time ? "ord DESC NULLS LAST, seq DESC" : "seq DESC";
 
     if (b->has_removals)
         sl_buf_printf(out, "SELECT p, k, seq, CASE WHEN kind = %d AND ord IS NULL THEN %d ELSE kind END, d IS NOT NULL AND seq > d AS first FROM (SELECT p, k, seq, kind, ord, "
-                           "max(CASE WHEN kind > 0 AND ord IS NULL THEN seq END) OVER (PARTITION BY %s) AS d FROM " SL_BATCH_TABLE ") "
+                           "max(CASE WHEN kind > 0 AND ord IS NULL THEN seq END) OVER (PARTITION BY p, k) AS d FROM " SL_BATCH_TABLE ") "
                            "WHERE d IS NULL OR seq >= d "
-                           "QUALIFY row_number() OVER (PARTITION BY %s ORDER BY d IS NOT NULL AND seq = d, %s) = 1 ORDER BY p, k",
-                      SL_LOG_REMOVAL, SL_LOG_SURE_REMOVAL, by, by, order);
+                           "QUALIFY row_number() OVER (PARTITION BY p, k ORDER BY d IS NOT NULL AND seq = d, %s) = 1 ORDER BY p, k",
+                      SL_LOG_REMOVAL, SL_LOG_SURE_REMOVAL, order);
     else
         sl_buf_printf(out, "SELECT p, k, seq, kind, false AS first FROM " SL_BATCH_TABLE
-                           " QUALIFY row_number() OVER (PARTITION BY %s ORDER BY %s) = 1 ORDER BY p, k", by, order);
+                           " QUALIFY row_number() OVER (PARTITION BY p, k ORDER BY %s) = 1 ORDER BY p, k", order);
 }
 
 /* The partition of an ordinal of sluice_partition. Different values may have one path. */

@@ -58,7 +58,7 @@ static bool in_paths(void *user, const struct sl_view_partition *p)
 int sl_batch_view(struct sl_log_batch *b, struct sl_view **out, sl_err *err)
 {
     struct paths paths = {sl_reallocarray(NULL, b->parts.n + 1, sizeof(sl_str)), b->parts.n};
-    struct sl_view_spec spec = {.wanted = b->global ? NULL : in_paths, .user = &paths};
+    struct sl_view_spec spec = {.wanted = in_paths, .user = &paths};
     int rc;
 
     *out = NULL;

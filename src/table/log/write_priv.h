@@ -47,7 +47,7 @@ struct sl_log_batch {
     struct sl_conn *conn;         /* borrowed */
     struct sl_log_write_opts opts;
     struct sl_partitions *partitions; /* owned; NULL: unpartitioned */
-    bool staged, global;          /* the temporary table is there; one index for all partitions */
+    bool staged;                  /* the temporary table is there */
     bool has_removals;
     uint64_t rows;
     struct sl_arena arena;
