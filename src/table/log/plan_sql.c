@@ -258,12 +258,12 @@ static void deleted_by_column(struct sl_buf *out, const struct sl_log_plan *p)
     }
 }
 
-/* Is the log's row the one that counts? */
+/* Is the log's row the one that counts? CASE, so that it is worked out only for rows that have one in the logs. */
 static void add_choice(struct sl_buf *out, const struct sl_log_plan *p)
 {
     const ptrdiff_t ordering = sl_plan__ordering(p);
 
-    sl_buf_addc(out, "l.__sl_slice IS NOT NULL AND (b.__sl_file IS NULL OR l.__sl_always");
+    sl_buf_addc(out, "CASE WHEN l.__sl_slice IS NULL THEN false ELSE (b.__sl_file IS NULL OR l.__sl_always");
     if (sl_plan__event_time(p)) {
         const char *name = p->schema->columns.fields[ordering].name;
 
@@ -275,7 +275,7 @@ static void add_choice(struct sl_buf *out, const struct sl_log_plan *p)
         add_ident(out, "b.", name);
         sl_buf_addc(out, ", false)");
     }
-    sl_buf_ch(out, ')');
+    sl_buf_addc(out, ") END");
 }
 
 static int merged_rows(struct sl_log_plan *p, struct sl_conn *conn, struct sl_buf *out, sl_err *err)
@@ -296,15 +296,15 @@ static int merged_rows(struct sl_log_plan *p, struct sl_conn *conn, struct sl_bu
         sl_buf_printf(out, " AS b%zu, ", i);
     }
     add_choice(out, p);
-    sl_buf_addc(out, " AS __sl_choice, coalesce(l.__sl_deleted, false)");
+    sl_buf_addc(out, " AS __sl_choice, CASE WHEN l.__sl_slice IS NULL THEN false ELSE (l.__sl_deleted");
     deleted_by_column(out, p);
-    sl_buf_addc(out, " AS __sl_gone FROM (");
+    sl_buf_addc(out, ") END AS __sl_gone FROM (");
     SL_TRY(base_files(p, conn, true, out, err));
     sl_buf_addc(out, ") AS b FULL JOIN (");
     SL_TRY(log_rows(p, conn, out, err));
     sl_buf_addc(out, ") AS l ON b.__sl_file = l.__sl_slice AND ");
     add_ident(out, "b.", key_column(p) < 0 ? sl_hudi_meta_fields[SL_HUDI_META_KEY] : p->schema->columns.fields[key_column(p)].name);
-    sl_buf_printf(out, " = l.%s) WHERE NOT (__sl_choice AND __sl_gone)", sl_hudi_meta_fields[SL_HUDI_META_KEY]);
+    sl_buf_printf(out, " = l.%s) WHERE NOT (__sl_gone AND __sl_choice)", sl_hudi_meta_fields[SL_HUDI_META_KEY]);
     return sl_buf_ok(out, err);
 }
 
