@@ -19,7 +19,7 @@ static const char *const about =
 struct args {
     const char *warehouse, *metrics, *plan, *apply;
     uint64_t workers, memory, threads, interval, rounds;
-    bool full, watch, work, no_expire;
+    bool full, all_logs, watch, work, no_expire;
     struct cmd_list partition;
 };
 
@@ -242,8 +242,8 @@ static int check(const struct args *a, int operands, sl_err *err)
         return sl_err_set(err, SL_EUSAGE, "--watch, --plan, --work and --apply are different ways to run: give one of them");
     if (operands == 0 && !a->work && !a->apply)
         return sl_err_set(err, SL_EUSAGE, "a TABLE is needed");
-    if ((a->work || a->apply) && (a->full || a->partition.n))
-        return sl_err_set(err, SL_EUSAGE, "--full and --partition are for planning");
+    if ((a->work || a->apply) && (a->full || a->all_logs || a->partition.n))
+        return sl_err_set(err, SL_EUSAGE, "--full, --all-logs and --partition are for planning");
     if (!a->watch && (a->no_expire || a->interval || a->rounds))
         return sl_err_set(err, SL_EUSAGE, "--no-expire, --interval and --rounds go with --watch");
     return SL_OK;
@@ -256,6 +256,7 @@ static int run(const struct args *a, const char *table_text, sl_err *err)
     struct sl_compact_options options = {
         .workers = (uint32_t)(a->workers > 64 ? 64 : a->workers),
         .full = a->full,
+        .all_logs = a->all_logs,
         .partition = partition,
         .npartition = a->partition.n,
         .watch = a->watch,
@@ -287,6 +288,7 @@ int cmd_compact(int argc, char **argv, sl_err *err)
         CMD_OPTION_WAREHOUSE(a.warehouse),
         {"workers", 0, CMD_COUNT, &a.workers, "N", "Work on so many tasks at a time (default 1)."},
         {"full", 0, CMD_FLAG, &a.full, NULL, "Rewrite everything below the target size or with deletion vectors."},
+        {"all-logs", 0, CMD_FLAG, &a.all_logs, NULL, "Log tables: turn all logs into base files, as before a stock writer of\nHudi writes to the table."},
         {"partition", 0, CMD_LIST, &a.partition, "KEY=VALUE", "Only this partition; may be given for several keys."},
         {"watch", 0, CMD_FLAG, &a.watch, NULL, "Stay and follow each new snapshot."},
         {"interval", 0, CMD_TIME, &a.interval, "TIME", "With --watch: between two looks (default: continuous.discovery-interval, 10 s)."},

@@ -9,7 +9,11 @@ static const char *const about =
     "removed. Without options the table's own options count: snapshot.num-retained.min (10),\n"
     "snapshot.num-retained.max, snapshot.time-retained (1 h), snapshot.expire.limit (50).\n"
     "Snapshots that a reader has announced to need (a consumer) stay; consumers that have\n"
-    "given no sign of life for too long do not count. Tags whose time to live is over go too.";
+    "given no sign of life for too long do not count. Tags whose time to live is over go too.\n"
+    "\n"
+    "Of a log table the files of slices are removed that compaction has superseded, by\n"
+    "hoodie.clean.policy and hoodie.clean.commits.retained (10). --retain-last N keeps what\n"
+    "the newest N commits read, --older-than TIME what was the newest state within that time.";
 
 static void print_json(const struct sl_expire_report *r, bool dry_run)
 {
@@ -27,12 +31,29 @@ static void print_json(const struct sl_expire_report *r, bool dry_run)
     printf("}\n");
 }
 
+static void print_log_text(const struct sl_expire_report *r, bool dry_run)
+{
+    char size[32];
+
+    printf("%s %llu files of superseded slices: %s\n", dry_run ? "Would remove" : "Removed", (unsigned long long)r->data_files,
+           cmd_size_text(r->bytes, size));
+    printf("The table can be read as of the instants %lld to %lld.\n", (long long)r->earliest_now, (long long)r->latest);
+    if (r->held_by_consumer)
+        printf("The reader %s still reads as of %lld and later.\n", r->consumer, (long long)r->held_by_consumer);
+    if (r->dead_consumers)
+        printf("%llu readers have given no sign of life for too long and did not count.\n", (unsigned long long)r->dead_consumers);
+}
+
 static void print_text(const struct sl_expire_report *r, bool dry_run)
 {
     char size[32];
 
     if (r->latest == 0) {
         printf("The table has no snapshots.\n");
+        return;
+    }
+    if (r->log_table) {
+        print_log_text(r, dry_run);
         return;
     }
     printf("%s %lld snapshots, %lld tags, %llu data files, %llu manifests, %llu other files: %s\n",

@@ -5,6 +5,10 @@
  * object a line, versioned and self-contained (docs/format/tasks.md), so the three steps may run in one process
  * (sl_compact_run), in a shell pipe, or on other machines that see the same files. A result whose inputs have changed
  * meanwhile is dropped and its files are planned again later; that is no failure, and an appender never waits for it.
+ *
+ * Of a log table the logs are turned into base files. Its plans stand on its own timeline: planning writes one, if the table's options say that
+ * it is time, each pass works off all that are pending, those of a process that died too, and a plan is committed when all of it is done.
+ * The figures of the report are then: snapshots = instants, tasks = file groups, files_waiting = file groups with logs that are not planned.
  */
 #ifndef SLUICE_COMPACT_H
 #define SLUICE_COMPACT_H
@@ -40,6 +44,7 @@ struct sl_compact_report {
 struct sl_compact_options {
     uint32_t workers;          /* tasks at work at a time; 0 = 1 */
     bool full;                 /* everything below the target size, and what has deletion vectors, however few files */
+    bool all_logs;             /* log tables: every file slice that has logs, whatever the table's options say about when and how much */
     const sl_str *partition;   /* only these partitions: "key=value" texts, all of which must hold; partition.default-name is NULL */
     size_t npartition;
     bool watch;                /* go on until sl_cancelled(), following each new snapshot */
@@ -60,7 +65,7 @@ SL_API int sl_compact_run(struct sl_env *env, sl_str table, const struct sl_comp
 /* A line without its line feed. A code other than SL_OK ends the call with it. */
 typedef int sl_compact_line_fn(void *user, sl_str line, sl_err *err);
 
-/* Print the tasks for the latest snapshot; changes nothing. Of the options full and partition count. */
+/* Print the tasks for the latest snapshot; changes nothing (log tables: makes a plan, and prints all that is pending). Of the options full and partition count. */
 SL_API int sl_compact_plan(struct sl_env *env, sl_str table, const struct sl_compact_options *options,
                            sl_compact_line_fn *emit, void *user, struct sl_compact_report *report, sl_err *err) SL_WUR;
 

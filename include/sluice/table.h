@@ -31,6 +31,8 @@ struct sl_upkeep {
 };
 
 /* ---- expire: remove old snapshots and the files that only they used ---- */
+/* Of a log table: remove file slices that compaction has superseded, by the options hoodie.clean.policy, .commits.retained (10), .hours.retained and
+ * .fileversions.retained, or by retain_last commits and older_than; retain_most and limit are SL_EINPUT. consumer_age is that of readers' leases. */
 struct sl_expire_options {
     struct sl_upkeep common;
     int64_t retain_last;   /* keep at least so many; 0 = table option snapshot.num-retained.min (10) */
@@ -48,6 +50,7 @@ struct sl_expire_report {
     int64_t held_by_consumer;                      /* snapshot id that a consumer asks to keep, 0 if none did */
     char consumer[128];                            /* its name */
     uint64_t dead_consumers;                       /* ignored */
+    bool log_table;                                /* ids are instants, and no instant is removed: files of superseded slices are */
 };
 #define SL_EXPIRE_INIT {{false, 0, 0, 0}, 0, 0, false, 0, 0, 0}
 SL_API int sl_table_expire(struct sl_env *env, sl_str table, const struct sl_expire_options *options,

@@ -19,6 +19,9 @@ int sl_part_filter_new(const struct sl_append *t, const sl_str *texts, size_t n,
 bool sl_part_filter_match(struct sl_part_filter *f, sl_str partition); /* F NULL: true. One thread at a time. Damaged rows match */
 void sl_part_filter_free(struct sl_part_filter *f);
 
+/* Are the options those of an append table? */
+int sl_compact_check(const struct sl_compact_options *options, sl_err *err) SL_WUR;
+
 /* ---- the coordinator ---- */
 struct sl_coordinator_opts {
     bool full;      /* as sl_compact_options */

@@ -4,8 +4,16 @@
 #include "base/sys.h"
 #include "compact/apply.h"
 #include "compact/coordinator.h"
+#include "compact/log_task.h"
 #include "compact/work.h"
 #include "table/env.h"
+
+int sl_compact_check(const struct sl_compact_options *options, sl_err *err)
+{
+    if (!options || !options->all_logs)
+        return SL_OK;
+    return sl_err_set(err, SL_EINPUT, "--all-logs is for log tables; an append table has none, its small files go with --full");
+}
 
 /* ---- plan ---- */
 
@@ -29,11 +37,19 @@ int sl_compact_plan(struct sl_env *env, sl_str table, const struct sl_compact_op
 {
     struct sl_compact_report own = {0};
     struct sl_coordinator_opts opts = {0};
+    static const struct sl_compact_options none;
     struct sl_coordinator *c = NULL;
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     struct sl_task_list tasks = {NULL, 0, 0};
     int rc;
 
+    SL_GO(sl_env_log(env, table, &log, err));
+    if (log) {
+        rc = sl_log_plan_lines(log, options ? options : &none, emit, user, &own, err);
+        goto done;
+    }
+    SL_GO(sl_compact_check(options, err));
     if (options)
         opts = (struct sl_coordinator_opts){.full = options->full, .partition = options->partition, .npartition = options->npartition};
     SL_GO(sl_env_table(env, table, &t, err));
@@ -53,6 +69,7 @@ done:
     sl_task_list_release(&tasks);
     sl_coordinator_free(c);
     sl_append_close(t);
+    sl_log_close(log);
     return rc;
 }
 
@@ -94,6 +111,8 @@ int sl_compact_work(struct sl_env *env, sl_str table, sl_str line, char **result
     int rc;
 
     *result = NULL;
+    if (sl_log_line(line))
+        return sl_log_work_line(env, table, line, result, err);
     SL_TRY(sl_compact_task_decode(line, &task, err));
     rc = open_of(env, table, &task, &t, &why);
     if (rc == SL_OK)
@@ -148,17 +167,16 @@ static int add_line(struct results *all, sl_str line, uint64_t number, sl_err *e
     return SL_OK;
 }
 
-static int read_results(struct results *all, int (*next)(void *user, sl_str *line, sl_err *err), void *user, sl_err *err)
+static int read_results(struct results *all, sl_str first, int (*next)(void *user, sl_str *line, sl_err *err), void *user, sl_err *err)
 {
-    for (uint64_t number = 1;; number++) {
-        sl_str line = {NULL, 0};
+    sl_str line = first;
 
-        SL_TRY(next(user, &line, err));
-        if (!line.p)
-            return SL_OK;
+    for (uint64_t number = 1; line.p; number++) {
         if (sl_str_trim(line).n > 0)
             SL_TRY(add_line(all, line, number, err));
+        SL_TRY(next(user, &line, err));
     }
+    return SL_OK;
 }
 
 int sl_compact_apply(struct sl_env *env, sl_str table, int (*next)(void *user, sl_str *line, sl_err *err), void *user,
@@ -168,9 +186,17 @@ int sl_compact_apply(struct sl_env *env, sl_str table, int (*next)(void *user, s
     struct sl_compact_report own = {0};
     struct results all = {NULL, 0, 0};
     struct sl_append *t = NULL;
+    sl_str first = {NULL, 0};
     int rc;
 
-    SL_GO(read_results(&all, next, user, err));
+    do
+        SL_GO(next(user, &first, err));
+    while (first.p && sl_str_trim(first).n == 0);
+    if (first.p && sl_log_line(first)) {
+        rc = sl_log_apply_lines(env, table, first, next, user, &own, err);
+        goto done;
+    }
+    SL_GO(read_results(&all, first, next, user, err));
     if (all.n == 0)
         goto done;
     SL_GO(open_of(env, table, &all.v[0].result->task, &t, err));

@@ -4,6 +4,7 @@
 #include "base/sys.h"
 #include "compact/apply.h"
 #include "compact/coordinator.h"
+#include "compact/log_task.h"
 #include "compact/work.h"
 #include "sluice/table.h"
 #include "table/env.h"
@@ -426,9 +427,14 @@ int sl_compact_run(struct sl_env *env, sl_str table, const struct sl_compact_opt
 {
     const struct sl_compact_options defaults = {0};
     struct sl_compact_report ignored;
+    struct sl_log *log = NULL;
     struct run r = {.env = env, .name = table, .opts = options ? options : &defaults, .report = report ? report : &ignored};
 
     *r.report = (struct sl_compact_report){0};
+    SL_TRY(sl_env_log(env, table, &log, err));
+    if (log)
+        return sl_log_run(env, table, log, r.opts, r.report, err);
+    SL_TRY(sl_compact_check(r.opts, err));
     int rc = begin(&r, err);
     if (rc == SL_OK)
         rc = r.opts->watch ? watch(&r, err) : run_once(&r, err);

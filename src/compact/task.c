@@ -5,8 +5,6 @@
 
 #include "base/sys.h"
 
-#define TASK_KIND "compact-task"
-#define RESULT_KIND "compact-result"
 
 void sl_compact_task_release(struct sl_compact_task *t)
 {
@@ -97,7 +95,7 @@ static json_t *task_json(const struct sl_compact_task *t)
 {
     json_t *j = json_object();
 
-    if (j && put(j, "sluice", json_string(TASK_KIND)) && put(j, "version", json_integer(SL_TASK_VERSION)) &&
+    if (j && put(j, "sluice", json_string(SL_TASK_KIND)) && put(j, "version", json_integer(SL_TASK_VERSION)) &&
         put(j, "id", json_string(t->id)) && put(j, "table", json_string_nocheck(t->table)) &&
         (!t->branch || put(j, "branch", json_string_nocheck(t->branch))) && put(j, "snapshot", json_integer(t->snapshot)) &&
         put(j, "mark", json_string_nocheck(t->mark)) && put(j, "schema", json_integer(t->schema_id)) &&
@@ -147,7 +145,7 @@ static json_t *error_json(const struct sl_compact_result *r)
 static json_t *result_json(const struct sl_compact_result *r)
 {
     json_t *j = json_object();
-    bool ok = j && put(j, "sluice", json_string(RESULT_KIND)) && put(j, "version", json_integer(SL_TASK_VERSION)) &&
+    bool ok = j && put(j, "sluice", json_string(SL_RESULT_KIND)) && put(j, "version", json_integer(SL_TASK_VERSION)) &&
               put(j, "task", task_json(&r->task)) && put(j, "millis", json_integer(r->millis));
 
     if (ok && r->error != SL_OK)
@@ -270,8 +268,7 @@ static int read_task(const json_t *j, struct sl_compact_task *t, sl_err *err)
     return get_inputs(j, t, err);
 }
 
-/* Is J what KIND says, in the version that we know? */
-static int check_kind(const json_t *j, const char *kind, sl_err *err)
+int sl_compact_check_kind(const json_t *j, const char *kind, sl_err *err)
 {
     sl_str found = {NULL, 0};
     int64_t version = 0;
@@ -296,7 +293,7 @@ int sl_compact_task_decode(sl_str line, struct sl_compact_task *out, sl_err *err
 
     *out = (struct sl_compact_task){.arena = SL_ARENA_INIT};
     SL_GO(sl_json_parse(line, &j, err));
-    SL_GO(check_kind(j, TASK_KIND, err));
+    SL_GO(sl_compact_check_kind(j, SL_TASK_KIND, err));
     SL_GO(read_task(j, out, err));
 done:
     json_decref(j);
@@ -346,7 +343,7 @@ static int check_rows(const struct sl_compact_result *r, sl_err *err)
                       (long long)r->rows_deleted, (long long)out);
 }
 
-static int code_of(sl_str name)
+int sl_compact_code(sl_str name)
 {
     static const int codes[] = {
 #define SL_ERROR(name, number, exit_status, text) number,
@@ -366,14 +363,14 @@ static int get_error(const json_t *obj, struct sl_compact_result *r, sl_err *err
 
     SL_TRY(sl_json_str_req(obj, "code", &code, err));
     SL_TRY(get_text(obj, "text", &r->arena, &r->error_text, err));
-    r->error = code_of(code);
+    r->error = sl_compact_code(code);
     return SL_OK;
 }
 
 static int read_result(const json_t *j, struct sl_compact_result *r, sl_err *err)
 {
     const json_t *task = sl_json_member(j, "task"), *error = sl_json_member(j, "error");
-    int rc = check_kind(task, TASK_KIND, err);
+    int rc = sl_compact_check_kind(task, SL_TASK_KIND, err);
 
     if (rc == SL_OK)
         rc = read_task(task, &r->task, err);
@@ -396,7 +393,7 @@ int sl_compact_result_decode(sl_str line, struct sl_compact_result *out, sl_err 
 
     *out = (struct sl_compact_result){.arena = SL_ARENA_INIT};
     SL_GO(sl_json_parse(line, &j, err));
-    SL_GO(check_kind(j, RESULT_KIND, err));
+    SL_GO(sl_compact_check_kind(j, SL_RESULT_KIND, err));
     SL_GO(read_result(j, out, err));
 done:
     json_decref(j);

@@ -9,6 +9,8 @@
 #include "format/paimon.h"
 
 enum { SL_TASK_VERSION = 1 };
+#define SL_TASK_KIND "compact-task"
+#define SL_RESULT_KIND "compact-result"
 
 /* A deletion vector by its place. A file whose vector has changed meanwhile is another file. */
 struct sl_compact_dv {
@@ -60,6 +62,10 @@ void sl_compact_result_release(struct sl_compact_result *r);
 int sl_compact_mark(struct sl_arena *a, const struct sl_snapshot *s, const char **out, sl_err *err) SL_WUR;
 
 bool sl_compact_dv_same(const struct sl_compact_dv *a, const struct sl_compact_dv *b); /* the same vector */
+
+/* Is J what KIND says, in the version that we know? */
+int sl_compact_check_kind(const json_t *j, const char *kind, sl_err *err) SL_WUR;
+int sl_compact_code(sl_str name); /* of "SL_EIO"; SL_EFAIL for names that are not known */
 
 /* ---- entry_json.c: one manifest entry as JSON ---- */
 /* New reference, NULL if out of memory. The partition is left out; DELETE entries are not for here. */

@@ -36,6 +36,7 @@ struct sl_parquet_spec {
      * and then needs about four times the widest value. It is slow with many small rows in many partitions.
      * `repeatable`: the SELECT may be run again (no row source that is used up), so a write that is out of memory is tried again as a wide one. */
     bool wide, repeatable;
+    bool empty;                    /* one file, also without rows */
 };
 
 struct sl_parquet_stats {
@@ -64,7 +65,7 @@ struct sl_parquet_files {
 };
 #define SL_PARQUET_FILES_INIT {SL_ARENA_INIT, NULL, 0, 0, 0, NULL, NULL}
 
-/* Run SELECT_SQL on C and write all columns of it. A SELECT without rows gives no file. After a failure nothing is left in DIR. */
+/* Run SELECT_SQL on C and write all columns of it. A SELECT without rows gives no file, unless `empty`. After a failure nothing is left in DIR. */
 int sl_parquet_write(struct sl_conn *c, sl_str select_sql, const struct sl_parquet_spec *spec, struct sl_parquet_files *out,
                      sl_err *err) SL_WUR;
 void sl_parquet_files_discard(const struct sl_parquet_files *f); /* removes the files from where they were written */

@@ -106,7 +106,7 @@ static void add_options(struct write *w)
         sl_buf_printf(&w->sql, ", FILE_SIZE_BYTES %llu, WRITE_EMPTY_FILE false, OVERWRITE_OR_IGNORE, FILENAME_PATTERN '" SL_STRF "{i}'",
                       (unsigned long long)spec->file_bytes, SL_STRV(spec->prefix));
     else
-        sl_buf_addc(&w->sql, ", WRITE_EMPTY_FILE false, USE_TMP_FILE false");
+        sl_buf_printf(&w->sql, ", WRITE_EMPTY_FILE %s, USE_TMP_FILE false", spec->empty ? "true" : "false");
     if (spec->fields) {
         sl_buf_addc(&w->sql, ", FIELD_IDS {");
         for (size_t i = 0; i < spec->nfields; i++) {

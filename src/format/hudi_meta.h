@@ -134,8 +134,8 @@ struct sl_hudi_clean_files {
     size_t nfiles;
 };
 struct sl_hudi_clean_plan {
-    bool has_earliest;
     sl_str earliest, earliest_action, earliest_state; /* earliestInstantToRetain */
+    bool has_earliest; /* not the first member: offset 0 stands for "no flag" */
     sl_str last_completed, policy;
     const struct sl_hudi_clean_files *partitions;     /* filePathsToBeDeletedPerPartition */
     size_t npartitions;

@@ -439,8 +439,8 @@ int sl_query_bind(struct sl_query *q, sl_err *err)
 int sl_query_announce(struct sl_query *q, sl_err *err)
 {
     for (size_t i = 0; i < q->tables.n; i++)
-        SL_TRY(q->tables.v[i]->log ? sl_log_plan_announce(q->tables.v[i]->log_plan, err)
-                                   : sl_plan_announce(q->tables.v[i]->plan, err));
+        if (!q->tables.v[i]->log) /* log tables are announced before they are looked at */
+            SL_TRY(sl_plan_announce(q->tables.v[i]->plan, err));
     return SL_OK;
 }
 

@@ -346,6 +346,12 @@ static void plans(void **state)
     ROUND_TRIP(rollback_plan, sl_hudi_rollback_plan, rp);
     ROUND_TRIP(rollback, sl_hudi_rollback, r);
     ROUND_TRIP(clean_plan, sl_hudi_clean_plan, cp);
+    struct sl_hudi_clean_plan cp_read;
+    struct sl_buf cp_bytes = SL_BUF_INIT;
+    assert_int_equal(sl_hudi_clean_plan_encode(&cp, &cp_bytes, NULL), SL_OK);
+    assert_int_equal(sl_hudi_clean_plan_decode(&a, sl_buf_view(&cp_bytes), &cp_read, NULL), SL_OK);
+    assert_true(cp_read.has_earliest);
+    sl_buf_release(&cp_bytes);
     ROUND_TRIP(clean, sl_hudi_clean, clean);
     ROUND_TRIP(savepoint, sl_hudi_savepoint, savepoint);
     sl_arena_release(&a);

@@ -8,6 +8,7 @@
 #include "table/append/reach.h"
 #include "table/append/tag.h"
 #include "table/env.h"
+#include "table/log/clean.h"
 
 int64_t sl_expire_earliest(const struct sl_expire_rule *rule, const int64_t *ids, const int64_t *millis, size_t n)
 {
@@ -307,13 +308,20 @@ int sl_table_expire(struct sl_env *env, sl_str table, const struct sl_expire_opt
                     struct sl_expire_report *report, sl_err *err)
 {
     struct sl_append *t = NULL;
+    struct sl_log *log = NULL;
     int rc;
 
     if (report)
         *report = (struct sl_expire_report){0};
+    SL_GO(sl_env_log(env, table, &log, err));
+    if (log) {
+        rc = sl_log_expire(log, options, report, err);
+        goto done;
+    }
     SL_GO(sl_env_table(env, table, &t, err));
     SL_GO(sl_append_expire(t, options, report, err));
 done:
     sl_append_close(t);
+    sl_log_close(log);
     return rc;
 }

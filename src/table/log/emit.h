@@ -57,6 +57,7 @@ int sl_emit_keys(const struct sl_log_batch *b, const struct sl_emit_order *o, si
 /* The same rows as the bytes of a Parquet file, for a block. */
 int sl_emit_parquet(struct sl_emit *e, const struct sl_emit_rows *rows, sl_str path, sl_str file_id, const struct sl_hudi_kv *kv, size_t nkv,
                     struct sl_buf *out, sl_err *err) SL_WUR;
+const char *sl_emit_codec(const struct sl_log *t); /* of base files, as sl_parquet_spec */
 int sl_emit_fpp(const struct sl_log *t, const char *key, double *out, sl_err *err) SL_WUR;
 
 #define SL_EMIT_STAGE SL_LOG_SIDE_DIR "/stage"

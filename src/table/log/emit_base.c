@@ -27,7 +27,7 @@ int sl_emit_keys(const struct sl_log_batch *b, const struct sl_emit_order *o, si
     return SL_OK;
 }
 
-static const char *codec_name(const struct sl_log *t)
+const char *sl_emit_codec(const struct sl_log *t)
 {
     const char *v = sl_log_option(t, "hoodie.parquet.compression.codec", "zstd");
 
@@ -131,7 +131,7 @@ int sl_emit_parquet(struct sl_emit *e, const struct sl_emit_rows *rows, sl_str p
     sl_buf_addc(&sql, " ORDER BY a.i");
     SL_GO(sl_buf_ok(&sql, err));
     SL_GO(sl_store_mkdirs(store, SL_LIT(SL_EMIT_STAGE), err));
-    const struct sl_parquet_spec spec = {.dir = sl_buf_view(&dir), .prefix = sl_buf_view(&prefix), .compression = codec_name(e->b->t), .kv = pairs,
+    const struct sl_parquet_spec spec = {.dir = sl_buf_view(&dir), .prefix = sl_buf_view(&prefix), .compression = sl_emit_codec(e->b->t), .kv = pairs,
                                          .nkv = nkv};
     SL_GO(sl_parquet_write(e->b->conn, sl_buf_view(&sql), &spec, &made, err));
     if (made.n == 1)
@@ -358,7 +358,7 @@ static void keep_bases(struct bases *x)
 
 int sl_emit_bases(struct sl_emit *e, sl_err *err)
 {
-    struct bases x = {.e = e, .b = e->b, .codec = codec_name(e->b->t)};
+    struct bases x = {.e = e, .b = e->b, .codec = sl_emit_codec(e->b->t)};
     int rc;
 
     SL_GO(sl_emit_fpp(e->b->t, NULL, &x.fpp, err));

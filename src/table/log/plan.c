@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "table/log/clean.h"
 #include "table/log/leases.h"
 #include "table/log/plan_priv.h"
 
@@ -148,6 +149,28 @@ static int nothing_so_early(const struct sl_log_plan *p, sl_err *err)
     return sl_err_set(err, SL_ENOTFOUND, "table %s has no commit at or before instant %s", p->table->label, text);
 }
 
+/* What was removed is not missed by a listing, so the cleans have to be asked. */
+static int check_cleaned(const struct sl_log_plan *p, sl_err *err)
+{
+    const int64_t as_of = p->view->as_of;
+    char text[18], from[18];
+    int64_t earliest;
+
+    if (as_of == SL_INSTANT_LAST)
+        return SL_OK;
+    SL_TRY(sl_clean_earliest(p->view->timeline, &earliest, err));
+    if (as_of >= earliest)
+        return SL_OK;
+    for (size_t i = 0; i < p->view->timeline->n; i++) /* savepoints are kept */
+        if (p->view->timeline->v[i].action == SL_HUDI_SAVEPOINT && p->view->timeline->v[i].time == p->instant)
+            return SL_OK;
+    sl_hudi_instant_text(as_of, text);
+    sl_hudi_instant_text(earliest, from);
+    sl_err_set(err, SL_ENOTFOUND, "table %s cannot be read as of instant %s any more: it was cleaned", p->table->label, text);
+    sl_err_hint(err, "the earliest instant is %s; hoodie.clean.commits.retained tells how many commits are kept", from);
+    return SL_ENOTFOUND;
+}
+
 static int open_view(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *err)
 {
     struct pruner pr = {.p = p, .pred = pred};
@@ -160,6 +183,7 @@ static int open_view(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *
         else
             spec.completed_by = p->sel.end;
     }
+    SL_TRY(sl_log_lease(p->table, p->sel.as_of ? p->sel.as_of : p->sel.end, &p->io->reader, err));
     SL_TRY(sl_timeline_load(p->table, &spec.timeline, err));
     if (spec.timeline->stable != SL_INSTANT_LAST && (!spec.as_of || spec.timeline->stable < spec.as_of))
         spec.as_of = spec.timeline->stable;
@@ -171,6 +195,8 @@ static int open_view(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *
     p->instant = newest ? newest->time : 0;
     if (p->sel.as_of && !newest)
         return nothing_so_early(p, err);
+    if (p->sel.as_of || p->sel.end)
+        SL_TRY(check_cleaned(p, err));
     SL_TRY(keep_slices(p, p->view->slices, p->view->nslices, err));
     return pred ? sl_plan__find_keys(p, pred, err) : SL_OK;
 }
@@ -215,7 +241,8 @@ int sl_log_plan_columns(struct sl_log *t, const struct sl_log_selector *sel, boo
 
 int sl_log_plan_files(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *err)
 {
-    return open_view(p, pred, err);
+    SL_TRY(open_view(p, pred, err));
+    return SL_FAILPOINT("log.planned", err);
 }
 
 int sl_log_plan_slices(struct sl_log *t, struct sl_view *view, const struct sl_slice *slices, size_t n, struct sl_log_plan **out,
@@ -245,13 +272,6 @@ void sl_log_plan_free(struct sl_log_plan *p)
     sl_view_free(p->own_view);
     sl_log_schema_free(p->own_schema);
     sl_free(p);
-}
-
-int sl_log_plan_announce(struct sl_log_plan *p, sl_err *err)
-{
-    if (p->io->reader || p->instant == 0 || p->nslices == 0)
-        return SL_OK;
-    return sl_log_lease(p->table, p->instant, &p->io->reader, err);
 }
 
 int sl_log_plan_explain_error(struct sl_log_plan *p, int code, sl_err *err)

@@ -56,7 +56,7 @@ struct sl_log_plan {
 /* In two steps, since a predicate speaks of the plan's columns: first they alone are known. SEL NULL = latest snapshot. META: five more columns at
  * the end. Checks sl_log_check_read. */
 int sl_log_plan_columns(struct sl_log *t, const struct sl_log_selector *sel, bool meta, struct sl_log_plan **out, sl_err *err) SL_WUR;
-/* Then the slices; once. PRED, over plan->columns; NULL = all rows. */
+/* Then the slices; once. What is read is announced until sl_log_plan_free (leases.h), so that cleaning keeps it. PRED, over plan->columns; NULL = all rows. */
 int sl_log_plan_files(struct sl_log_plan *p, const struct sl_pred *pred, sl_err *err) SL_WUR;
 /* A plan over given slices of VIEW (copied; they may hold fewer logs than the view's), with meta columns: for compaction. VIEW must outlive it. */
 int sl_log_plan_slices(struct sl_log *t, struct sl_view *view, const struct sl_slice *slices, size_t n, struct sl_log_plan **out,
@@ -66,9 +66,6 @@ void sl_log_plan_free(struct sl_log_plan *p); /* NULL is fine */
 /* Append a SELECT (no trailing semicolon; wrap it in parentheses) that gives exactly plan->columns, in order, in the engine's types. It may be run
  * any number of times, on CONN only. */
 int sl_log_plan_sql(struct sl_log_plan *p, struct sl_conn *conn, struct sl_buf *out, sl_err *err) SL_WUR;
-
-/* Announce what is read until sl_log_plan_free (leases.h), so that cleaning keeps it. Call it right before running a query; a failure is none. */
-int sl_log_plan_announce(struct sl_log_plan *p, sl_err *err) SL_WUR;
 
 /* The error of a query over the plan: if a file is missing because it was cleaned meanwhile, say that instead. Returns the code. */
 int sl_log_plan_explain_error(struct sl_log_plan *p, int code, sl_err *err);
