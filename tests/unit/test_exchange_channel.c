@@ -12,8 +12,8 @@ struct vector {
     int64_t next, total; /* -1: not written */
 };
 
-static struct sl_mempool *pool;
-static struct sl_mempool_query *query;
+static struct sl_mempool *pool, *tight_pool; /* the second for two large blocks at a time */
+static struct sl_mempool_query *query, *tight;
 
 static int open_pool(void **state)
 {
@@ -22,6 +22,8 @@ static int open_pool(void **state)
     (void)state;
     assert_ok(sl_mempool_new(64 << 20, 0, &pool, &err), err);
     assert_ok(sl_mempool_query_get(pool, SL_LIT("q0"), &query, &err), err);
+    assert_ok(sl_mempool_new(6000, 0, &tight_pool, &err), err);
+    assert_ok(sl_mempool_query_get(tight_pool, SL_LIT("q0"), &tight, &err), err);
     return 0;
 }
 
@@ -31,6 +33,10 @@ static int close_pool(void **state)
     assert_int_equal(sl_mempool_used(pool), 0);
     sl_mempool_query_unref(query);
     sl_mempool_unref(pool);
+    assert_int_equal(sl_mempool_used(tight_pool), 0);
+    assert_true(sl_mempool_peak(tight_pool) <= 6000);
+    sl_mempool_query_unref(tight);
+    sl_mempool_unref(tight_pool);
     return 0;
 }
 
@@ -199,7 +205,7 @@ struct world {
     struct sl_sink *sink;
     struct sl_intake *intake;
     enum server server;
-    bool whole_blocks, calm;
+    bool whole_blocks, calm, true_sizes;
     uint64_t random;
     size_t sizes[BLOCKS];
     struct unit_block blocks[BLOCKS];
@@ -286,13 +292,13 @@ static void want_ack(void *user)
     ((struct world *)user)->want_ack = true;
 }
 
-static void world_open(struct world *w, uint64_t seed, enum server server, bool whole_blocks)
+static void world_open(struct world *w, uint64_t seed, enum server server, bool whole_blocks, bool little_memory)
 {
     struct sl_sink_setup k = {.query = query, .max_bytes = SIZE_MAX_ * 4};
     sl_err err = SL_ERR_INIT;
 
-    *w = (struct world){.server = server, .whole_blocks = whole_blocks, .random = seed * 0x9e3779b97f4a7c15u + 1};
-    struct sl_intake_setup s = {.query = query, .max_bytes = SIZE_MAX_ * 5, .whole_blocks = whole_blocks, .attempts = 1000,
+    *w = (struct world){.server = server, .whole_blocks = whole_blocks, .true_sizes = little_memory, .random = seed * 0x9e3779b97f4a7c15u + 1};
+    struct sl_intake_setup s = {.query = little_memory ? tight : query, .max_bytes = SIZE_MAX_ * 5, .whole_blocks = whole_blocks, .attempts = 1000,
                                 .pull = want_pull, .acknowledge = want_ack, .user = w};
     assert_ok(sl_sink_new(&k, &w->sink, &err), err);
     assert_ok(sl_intake_new(&s, &w->intake, &err), err);
@@ -312,7 +318,7 @@ static void tell(struct world *w)
     e.n = news.n;
     if (news.gone || w->end_told || w->nevents >= EVENTS_MAX - 2)
         return;
-    if (e.n > 0 && happens(w, 30))
+    if (e.n > 0 && !w->true_sizes && happens(w, 30))
         for (size_t i = 0; i < e.n; i++)
             e.sizes[i] = 1 + (int64_t)draw(w, SIZE_MAX_); /* an announced size is a hint */
     w->told += (int32_t)e.n;
@@ -437,6 +443,7 @@ static void world_close(struct world *w)
     sl_sink_abort(w->sink, NULL);
     sl_sink_unref(w->sink);
     assert_int_equal(sl_mempool_used(pool), 0);
+    assert_int_equal(sl_mempool_used(tight_pool), 0);
 }
 
 static uint64_t seed_of_run(void)
@@ -456,7 +463,7 @@ static void delivered_bytes_are_sent_bytes(void **state)
     for (uint64_t run = 0; run < 300; run++) {
         bool whole = run % 4 == 3;
 
-        world_open(&w, seed + run, (enum server)(run % 3), whole);
+        world_open(&w, seed + run, (enum server)(run % 3), whole, run % 5 > 2);
         for (size_t i = 0; i < 200000 && !(w.finished && sl_sink_state(w.sink) == SL_SINK_FINISHED); i++)
             step(&w, draw(&w, 6));
         if (!w.finished || w.received != BLOCKS || sl_sink_state(w.sink) != SL_SINK_FINISHED)
@@ -479,17 +486,17 @@ static void ends_at_every_step(void **state)
 
     (void)state;
     for (size_t stop = 0; stop < steps; stop++)
-        for (int how = 0; how < 4; how++) {
-            world_open(&w, 42, NEW_SERVER, false);
+        for (int how = 0; how < 8; how++) {
+            world_open(&w, 42, NEW_SERVER, false, how >= 4);
             w.calm = true;
             for (size_t i = 0; i < stop; i++)
                 step(&w, draw(&w, 6));
             bool over = sl_sink_state(w.sink) == SL_SINK_FINISHED && w.finished;
-            if (how == 0)
+            if (how % 4 == 0)
                 sl_sink_abort(w.sink, NULL);
-            else if (how == 1)
+            else if (how % 4 == 1)
                 sl_sink_close(w.sink);
-            else if (how == 2)
+            else if (how % 4 == 2)
                 sl_intake_abort(w.intake, NULL);
             else
                 (void)sl_intake_close(w.intake);
@@ -698,7 +705,7 @@ static void window_is_memory(void **state)
     sl_err err = SL_ERR_INIT;
 
     (void)state;
-    world_open(&w, 7, NEW_SERVER, true);
+    world_open(&w, 7, NEW_SERVER, true, false);
     w.calm = true;
     for (int i = 0; i < 10; i++) {
         w.sizes[i] = 100;
