@@ -9,7 +9,7 @@
 #include "exchange/intake.h"
 
 enum source_state { SOURCE_OPEN, SOURCE_GONE, SOURCE_CLOSED, SOURCE_ABORTED, SOURCE_FAILED };
-enum { LAST_UNKNOWN = -2 };
+enum { LAST_UNKNOWN = -2, GRANTS_SEEN = 64 };
 
 struct slot {
     int64_t announced;      /* 0: unknown */
@@ -50,6 +50,8 @@ struct sl_intake {
     struct {                  /* one response under way */
         SL_VEC(struct sl_bytes *) blocks; /* owned; for sequence `pulled` + i; NULL where the partial block goes on */
         size_t first, last;   /* sizes of these elements */
+        int32_t base;         /* `pulled` before the response */
+        uint64_t grants[GRANTS_SEEN]; /* of `base` and what follows, then */
     } round;
 };
 

@@ -21,6 +21,8 @@ void sl_intake_drop_round(struct sl_intake *s)
 /* The announced size was a hint: what is really to be held is reserved before it is allocated. No other attempt makes it smaller. */
 static int ensure_grant(struct sl_intake *s, int32_t seq, uint64_t n, sl_err *err)
 {
+    if (seq - s->round.base < GRANTS_SEEN && n <= s->round.grants[seq - s->round.base])
+        return SL_OK;
     pthread_mutex_lock(&s->lock);
     bool open = s->state == SOURCE_OPEN;
     uint64_t have = open ? sl_intake_slot(s, seq)->grant : 0;
@@ -211,6 +213,18 @@ static int accept_response(struct sl_intake *s, const struct sl_ask *ask, const 
 
 /* ---- attempts ---- */
 
+/* Whether to ask once more; what is granted by now is noted, so that the elements need not be looked up one by one. */
+static bool begin_round(struct sl_intake *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool open = s->state == SOURCE_OPEN && s->pulled < s->range_end;
+    s->round.base = s->pulled;
+    for (int32_t i = 0; open && i < GRANTS_SEEN; i++)
+        s->round.grants[i] = i < s->range_end - s->pulled ? sl_intake_slot(s, s->pulled + i)->grant : 0;
+    pthread_mutex_unlock(&s->lock);
+    return open;
+}
+
 static bool is_open(struct sl_intake *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -230,7 +244,7 @@ static void gone(struct sl_intake *s)
 
 int sl_source_handle_get_data_block_with_fragments(struct sl_intake *s, sl_fetch_fn *fetch, void *user, sl_err *err)
 {
-    while (is_open(s) && s->pulled < s->range_end) {
+    while (begin_round(s)) {
         struct sl_ask ask = {.start = s->pulled, .end = s->range_end, .has_offset = !s->setup.whole_blocks, .offset = (int32_t)s->got};
         struct sl_receiver to = {begin_element, s};
         struct sl_received r = {0};

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -30,8 +31,8 @@ struct sl_sink {
     uint64_t held;          /* bytes not acknowledged, sends under way included */
     size_t sending;         /* sends between their reservation and their place in the ring */
     bool end_told;
-    bool detached;          /* nobody is to be told */
-    size_t tells;           /* calls of `changed` under way */
+    atomic_bool detached;   /* nobody is to be told; set under the lock */
+    atomic_size_t tells;    /* calls of `changed` under way; begun under the lock only */
 };
 
 /* A reservation of one send, on the sender's stack: who gives up waits for a grant that is on its way. */
@@ -88,19 +89,23 @@ void sl_sink_unref(struct sl_sink *s)
     sl_free(s);
 }
 
+/* Under the lock: whether `changed` is to be called once the lock is given up, by tell. */
+static bool begin_tell(struct sl_sink *s)
+{
+    bool call = s->setup.changed && !s->detached;
+
+    if (call)
+        atomic_fetch_add(&s->tells, 1);
+    return call;
+}
+
 static void tell(struct sl_sink *s)
 {
-    if (!s->setup.changed)
-        return;
-    pthread_mutex_lock(&s->lock);
-    bool detached = s->detached;
-    s->tells += !detached;
-    pthread_mutex_unlock(&s->lock);
-    if (detached)
-        return;
     s->setup.changed(s->setup.user);
+    atomic_fetch_sub(&s->tells, 1);
+    if (!atomic_load(&s->detached))
+        return;
     pthread_mutex_lock(&s->lock);
-    s->tells--;
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
 }
@@ -108,8 +113,8 @@ static void tell(struct sl_sink *s)
 void sl_sink_detach(struct sl_sink *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->detached = true;
-    while (s->tells > 0)
+    atomic_store(&s->detached, true);
+    while (atomic_load(&s->tells) > 0)
         pthread_cond_wait(&s->wake, &s->lock);
     pthread_mutex_unlock(&s->lock);
 }
@@ -265,7 +270,8 @@ static int begin_send(struct sl_sink *s, uint64_t n, int64_t timeout_millis, sl_
     if (rc == SL_OK) {
         s->held += n;
         s->sending++;
-        rc = wait_for_memory(s, n, end, err);
+        if (sl_mempool_reserve(s->setup.query, n, NULL) != SL_OK)
+            rc = wait_for_memory(s, n, end, err);
         if (rc != SL_OK) {
             s->held -= n;
             s->sending--;
@@ -294,7 +300,7 @@ static int finish_send(struct sl_sink *s, uint64_t n, struct sl_bytes *b, sl_err
     } else {
         s->held -= n;
     }
-    bool sent = rc == SL_OK;
+    bool sent = rc == SL_OK && begin_tell(s);
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
     sl_bytes_unref(b);
@@ -361,8 +367,9 @@ int sl_sink_end(struct sl_sink *s, sl_err *err)
         s->state = SL_SINK_ENDED;
     else if (s->state == SL_SINK_ABORTED)
         rc = check_open(s, err);
+    bool ended = rc == SL_OK && begin_tell(s);
     pthread_mutex_unlock(&s->lock);
-    if (rc == SL_OK)
+    if (ended)
         tell(s);
     return rc;
 }
@@ -537,7 +544,7 @@ void sl_sink_acknowledge(struct sl_sink *s, int32_t start, int32_t end)
     }
     if (!is_over(s)) {
         drop_acknowledged(s);
-        finished = s->state == SL_SINK_FINISHED;
+        finished = s->state == SL_SINK_FINISHED && begin_tell(s);
         pthread_cond_broadcast(&s->wake);
     }
     pthread_mutex_unlock(&s->lock);
@@ -564,8 +571,10 @@ static void end_with(struct sl_sink *s, enum sl_sink_state state, const sl_err *
         sl_bytes_unref(b);
         pthread_mutex_lock(&s->lock);
     }
+    bool over = begin_tell(s);
     pthread_mutex_unlock(&s->lock);
-    tell(s);
+    if (over)
+        tell(s);
 }
 
 void sl_sink_abort(struct sl_sink *s, const sl_err *cause)
@@ -617,7 +626,7 @@ void sl_sink_end_told(struct sl_sink *s)
     s->end_told = true;
     if (!is_over(s))
         drop_acknowledged(s);
-    bool finished = s->state == SL_SINK_FINISHED;
+    bool finished = s->state == SL_SINK_FINISHED && begin_tell(s);
     pthread_cond_broadcast(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (finished)
