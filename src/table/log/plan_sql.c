@@ -210,8 +210,15 @@ static int embedded_rows(struct sl_log_plan *p, struct sl_conn *conn, struct sl_
         paths[i] = sl_str_c(io->embedded.v[i].path);
         sl_buf_printf(out, "%s%zu::BIGINT", i ? "," : "", io->embedded.v[i].slice);
     }
-    sl_buf_printf(out, "][__sl_file + 1] AS __sl_slice, NOT sluice_deleted(%llu, __sl_name, __sl_row) AS __sl_always, false AS __sl_deleted, NULL",
+    sl_buf_printf(out, "][__sl_file + 1] AS __sl_slice, NOT sluice_deleted(%llu, __sl_name, __sl_row) AS __sl_always, false AS __sl_deleted, ",
                   (unsigned long long)io->always_id);
+    if (sl_plan__event_time(p)) {
+        sl_buf_addc(out, "CAST(NULL AS ");
+        sl_type_engine_sql(out, p->schema->columns.fields[sl_plan__ordering(p)].type);
+        sl_buf_addc(out, ") AS __sl_ordering");
+    } else {
+        sl_buf_addc(out, "NULL AS __sl_ordering");
+    }
     add_names(out, p, "");
     sl_buf_addc(out, " FROM (");
     SL_TRY(sl_plan__files_sql(p, conn, paths, io->embedded.n, out, err));
@@ -247,11 +254,11 @@ static void deleted_by_column(struct sl_buf *out, const struct sl_log_plan *p)
     const struct sl_field *f = sl_schema_field(&p->schema->columns, SL_LIT("_hoodie_is_deleted"));
 
     if (f && f->type->kind == SL_BOOLEAN)
-        sl_buf_addc(out, " OR coalesce(l._hoodie_is_deleted, false)");
+        sl_buf_addc(out, " OR coalesce(__sl_l._hoodie_is_deleted, false)");
     f = c->delete_field.n && c->delete_marker.n ? sl_schema_field(&p->schema->columns, c->delete_field) : NULL;
     if (f) {
         sl_buf_addc(out, " OR coalesce(CAST(");
-        add_ident(out, "l.", f->name);
+        add_ident(out, "__sl_l.", f->name);
         sl_buf_addc(out, " AS VARCHAR) = ");
         sl_buf_sql_string(out, c->delete_marker);
         sl_buf_addc(out, ", false)");
@@ -263,16 +270,16 @@ static void add_choice(struct sl_buf *out, const struct sl_log_plan *p)
 {
     const ptrdiff_t ordering = sl_plan__ordering(p);
 
-    sl_buf_addc(out, "CASE WHEN l.__sl_slice IS NULL THEN false ELSE (b.__sl_file IS NULL OR l.__sl_always");
+    sl_buf_addc(out, "CASE WHEN __sl_l.__sl_slice IS NULL THEN false ELSE (__sl_b.__sl_file IS NULL OR __sl_l.__sl_always");
     if (sl_plan__event_time(p)) {
         const char *name = p->schema->columns.fields[ordering].name;
 
         sl_buf_addc(out, " OR ");
-        add_ident(out, "b.", name);
-        sl_buf_addc(out, " IS NULL OR coalesce(coalesce(l.__sl_ordering, ");
-        add_ident(out, "l.", name);
+        add_ident(out, "__sl_b.", name);
+        sl_buf_addc(out, " IS NULL OR coalesce(coalesce(__sl_l.__sl_ordering, ");
+        add_ident(out, "__sl_l.", name);
         sl_buf_addc(out, ") >= ");
-        add_ident(out, "b.", name);
+        add_ident(out, "__sl_b.", name);
         sl_buf_addc(out, ", false)");
     }
     sl_buf_addc(out, ") END");
@@ -290,21 +297,21 @@ static int merged_rows(struct sl_log_plan *p, struct sl_conn *conn, struct sl_bu
     }
     sl_buf_addc(out, " FROM (SELECT ");
     for (size_t i = 0; i < p->columns.nfields; i++) {
-        add_ident(out, "l.", p->columns.fields[i].name);
+        add_ident(out, "__sl_l.", p->columns.fields[i].name);
         sl_buf_printf(out, " AS l%zu, ", i);
-        add_ident(out, "b.", p->columns.fields[i].name);
+        add_ident(out, "__sl_b.", p->columns.fields[i].name);
         sl_buf_printf(out, " AS b%zu, ", i);
     }
     add_choice(out, p);
-    sl_buf_addc(out, " AS __sl_choice, CASE WHEN l.__sl_slice IS NULL THEN false ELSE (l.__sl_deleted");
+    sl_buf_addc(out, " AS __sl_choice, CASE WHEN __sl_l.__sl_slice IS NULL THEN false ELSE (__sl_l.__sl_deleted");
     deleted_by_column(out, p);
     sl_buf_addc(out, ") END AS __sl_gone FROM (");
     SL_TRY(base_files(p, conn, true, out, err));
-    sl_buf_addc(out, ") AS b FULL JOIN (");
+    sl_buf_addc(out, ") AS __sl_b FULL JOIN (");
     SL_TRY(log_rows(p, conn, out, err));
-    sl_buf_addc(out, ") AS l ON b.__sl_file = l.__sl_slice AND ");
-    add_ident(out, "b.", key_column(p) < 0 ? sl_hudi_meta_fields[SL_HUDI_META_KEY] : p->schema->columns.fields[key_column(p)].name);
-    sl_buf_printf(out, " = l.%s) WHERE NOT (__sl_gone AND __sl_choice)", sl_hudi_meta_fields[SL_HUDI_META_KEY]);
+    sl_buf_addc(out, ") AS __sl_l ON __sl_b.__sl_file = __sl_l.__sl_slice AND ");
+    add_ident(out, "__sl_b.", key_column(p) < 0 ? sl_hudi_meta_fields[SL_HUDI_META_KEY] : p->schema->columns.fields[key_column(p)].name);
+    sl_buf_printf(out, " = __sl_l.%s) WHERE NOT (__sl_gone AND __sl_choice)", sl_hudi_meta_fields[SL_HUDI_META_KEY]);
     return sl_buf_ok(out, err);
 }
 
@@ -320,10 +327,10 @@ static void add_plain_columns(struct sl_buf *out, const struct sl_log_plan *p, c
 static int only_logs(struct sl_log_plan *p, struct sl_conn *conn, struct sl_buf *out, sl_err *err)
 {
     sl_buf_addc(out, "SELECT ");
-    add_plain_columns(out, p, "l.");
+    add_plain_columns(out, p, "__sl_l.");
     sl_buf_addc(out, " FROM (");
     SL_TRY(log_rows(p, conn, out, err));
-    sl_buf_addc(out, ") AS l WHERE NOT (l.__sl_deleted");
+    sl_buf_addc(out, ") AS __sl_l WHERE NOT (__sl_l.__sl_deleted");
     deleted_by_column(out, p);
     sl_buf_ch(out, ')');
     return sl_buf_ok(out, err);
