@@ -107,6 +107,7 @@ void sl_source_close(struct sl_source *s)
     sl_free(s->queue.v);
     sl_follow_close(s);
     sl_place_release(&s->place);
+    sl_place_release(&s->last);
     sl_map_free(s->known, free_place);
     sl_map_free(s->known_inodes, NULL);
     sl_hasher_free(s->hasher);
@@ -229,12 +230,36 @@ done:
 
 /* ---- going on ---- */
 
+/* A line for the log of finished files. */
+static int note_finished(struct sl_source *s, const struct sl_place *place, sl_err *err)
+{
+    json_t *j = sl_place_json(place);
+    char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+    json_decref(j);
+    if (!text)
+        return sl_err_nomem(err);
+    sl_buf_addc(&s->log_pending, text);
+    sl_buf_ch(&s->log_pending, '\n');
+    sl_free(text);
+    return sl_buf_ok(&s->log_pending, err);
+}
+
+/* The file that the position of the load before names goes into the log when another one takes its place there. */
+static int leave_last(struct sl_source *s, sl_err *err)
+{
+    const bool same = s->place.device == s->last.device && s->place.inode == s->last.inode;
+    int rc = SL_OK;
+
+    if (s->last.path && s->store && !same)
+        rc = note_finished(s, &s->last, err);
+    sl_place_release(&s->last);
+    return rc;
+}
+
 /* The open file has been read to its end. */
 static int finish_file(struct sl_source *s, uint64_t offset, uint64_t lines, sl_err *err)
 {
-    json_t *j = NULL;
-    char *text = NULL;
-
     s->place.offset = offset;
     s->place.lines = lines;
     SL_TRY(sl_place_mark(&s->place, s->fd, s->whole_files ? (uint64_t)lseek(s->fd, 0, SEEK_END) : offset, err));
@@ -242,17 +267,8 @@ static int finish_file(struct sl_source *s, uint64_t offset, uint64_t lines, sl_
         SL_TRY(sl_follow_see(s, &s->place, err));
     } else {
         SL_TRY(remember(s, &s->place, err));
-        if (s->store && (s->kind == SL_SOURCE_FOLLOW_FOLDER || s->queue.n > 1)) {
-            j = sl_place_json(&s->place);
-            text = j ? json_dumps(j, JSON_COMPACT) : NULL;
-            json_decref(j);
-            if (!text)
-                return sl_err_nomem(err);
-            sl_buf_addc(&s->log_pending, text);
-            sl_buf_ch(&s->log_pending, '\n');
-            sl_free(text);
-            SL_TRY(sl_buf_ok(&s->log_pending, err));
-        }
+        if (s->store && (s->kind == SL_SOURCE_FOLLOW_FOLDER || s->queue.n > 1))
+            SL_TRY(note_finished(s, &s->place, err));
     }
     sl_source_close_file(s);
     return SL_OK;
@@ -285,6 +301,8 @@ int sl_source_next(struct sl_source *s, uint64_t offset, uint64_t lines, enum sl
         SL_TRY(sl_follow_next(s, &opened, err));
     while (!opened && s->next < s->queue.n)
         SL_TRY(sl_source_open_path(s, s->queue.v[s->next++], &opened, err));
+    if (opened && s->last.path)
+        SL_TRY(leave_last(s, err));
     *state = opened ? SL_SOURCE_DATA : s->kind >= SL_SOURCE_FOLLOW_FILE ? SL_SOURCE_WAIT : SL_SOURCE_END;
     return SL_OK;
 }
@@ -489,12 +507,14 @@ int sl_source_resume(struct sl_source *s, const json_t *position, sl_err *err)
     if (!at)
         goto done;
     SL_GO(sl_place_from_json(at, &place, err));
-    if (s->kind == SL_SOURCE_STDIN)
+    if (s->kind == SL_SOURCE_STDIN) {
         SL_GO(resume_stdin(s, &place, err));
-    else if (s->kind == SL_SOURCE_FOLLOW_FILE)
+    } else if (s->kind == SL_SOURCE_FOLLOW_FILE) {
         SL_GO(sl_follow_resume(s, &place, err));
-    else
+    } else {
         SL_GO(remember(s, &place, err));
+        SL_GO(sl_place_copy(&s->last, &place, err));
+    }
     /* What is known whole by now is not listed again. */
     s->listed_at = 0;
 done:

@@ -47,6 +47,7 @@ struct sl_source {
     char *log;                      /* path of the log under the store; NULL: none yet */
     uint64_t log_bytes;
     struct sl_hasher *log_hasher;
+    struct sl_place last;           /* of the position that is gone on from, until a file is open */
     struct sl_buf log_pending;      /* lines not in it yet */
 };
 

@@ -368,6 +368,29 @@ class Positions(IngestCase):
         self.assertEqual(self.ingest_json("t", self.path("in"), "--identity", "f")["rows"], 0)
         self.check(800)
 
+    def test_files_one_after_the_other(self):
+        """Each is known again however many came after it, also when it has grown."""
+        self.table()
+        for k in range(4):
+            self.write(f"f{k}", text(k * 100, k * 100 + 100))
+            self.ingest("t", self.path(f"f{k}"), "--identity", "i")
+        for k in (0, 3, 2, 0, 1):
+            self.assertEqual(self.ingest_json("t", self.path(f"f{k}"), "--identity", "i")["rows"], 0)
+        self.write("f1", text(400, 450), "a")
+        self.write("f0", text(450, 500), "a")
+        for k in (1, 0, 1, 0, 2):
+            self.ingest("t", self.path(f"f{k}"), "--identity", "i", "--commit-rows", "20")
+        self.check(500)
+        os.mkdir(self.path("in"))
+        self.write("in/p0", text(500, 600))
+        self.write("in/p1", text(600, 700))
+        # a commit that ends just where a file does
+        for stop in (600, 700, 700):
+            for name in ("p0", "p1")[:1 + (stop > 600)]:
+                self.ingest("t", self.path("in/" + name), "--identity", "d", "--commit-rows", "100")
+        self.ingest("t", self.path("in"), "--identity", "d")
+        self.check(700)
+
     def test_one_identity_one_process(self):
         self.table()
         read, write = os.pipe()
