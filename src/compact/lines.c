@@ -140,7 +140,97 @@ done:
 struct results {
     struct sl_apply_item *v;
     size_t n, cap;
+    SL_VEC(uint64_t) numbers; /* of the lines */
+    uint64_t bad;
+    int rc; /* the first bad line's */
+    sl_err why;
 };
+
+/* A bad line does not keep the good ones from being committed; the first one is told at the end. */
+static void bad_line(struct results *all, uint64_t number, int rc, sl_err *why)
+{
+    if (all->bad++ > 0)
+        return;
+    sl_err_ctx(why, "line %llu", (unsigned long long)number);
+    all->rc = rc;
+    all->why = *why;
+}
+
+static bool is_of_the_line(int rc)
+{
+    return rc == SL_ECORRUPT || rc == SL_EUNSUPPORTED || rc == SL_EINPUT || rc == SL_ENOTFOUND;
+}
+
+static void drop_item(struct sl_apply_item *item)
+{
+    sl_compact_result_release(item->result);
+    sl_free(item->result);
+}
+
+/* Statistics that do not fit the columns would make readers skip rows. */
+static int check_stats(const struct sl_data_file *f, const struct sl_schema *schema, sl_err *err)
+{
+    size_t n = f->has_value_stats_cols ? f->nvalue_stats_cols : f->has_write_cols ? f->nwrite_cols : schema->nfields;
+    const struct sl_stats *st = &f->value_stats;
+    uint32_t min = 0, max = 0;
+
+    for (size_t i = 0; f->has_value_stats_cols && i < n; i++)
+        if (!sl_schema_field(schema, f->value_stats_cols[i]))
+            return sl_err_set(err, SL_ECORRUPT, "\"statsCols\" names \"" SL_STRF "\", which is no column of schema %lld",
+                              SL_STRV(f->value_stats_cols[i]), (long long)schema->id);
+    if (!sl_binrow_arity(st->min, &min) || !sl_binrow_arity(st->max, &max) || min != max || (min != n && min != 0) ||
+        (st->nnull_counts != n && st->nnull_counts != 0))
+        return sl_err_set(err, SL_ECORRUPT, "\"stats\" has %zu null counts, %u least and %u greatest values, where there are %zu columns",
+                          st->nnull_counts, min, max, n);
+    for (size_t i = 0; i < st->nnull_counts; i++)
+        if (st->null_counts[i] < -1 || st->null_counts[i] > f->row_count)
+            return sl_err_set(err, SL_ECORRUPT, "\"stats\" has %lld nulls in %lld rows", (long long)st->null_counts[i],
+                              (long long)f->row_count);
+    return SL_OK;
+}
+
+static int check_output(struct sl_append *t, const struct sl_compact_task *task, const struct sl_manifest_entry *e, sl_err *err)
+{
+    const struct sl_schema *schema = NULL;
+
+    if (e->file.schema_id < task->schema_id || e->file.schema_id > t->schema->id)
+        return sl_err_set(err, SL_ECORRUPT, "\"schema\" is %lld, where the task has %lld and the table %lld", (long long)e->file.schema_id,
+                          (long long)task->schema_id, (long long)t->schema->id);
+    SL_TRY(sl_append_schema(t, e->file.schema_id, &schema, err));
+    return check_stats(&e->file, schema, err);
+}
+
+/* Take out the lines that do not fit the table. */
+static int check_results(struct results *all, struct sl_append *t, sl_err *err)
+{
+    size_t kept = 0;
+    int rc = SL_OK;
+
+    for (size_t i = 0; i < all->n; i++) {
+        const struct sl_compact_result *r = all->v[i].result;
+        sl_err why = SL_ERR_INIT;
+        int own = SL_OK;
+
+        for (size_t k = 0; rc == SL_OK && own == SL_OK && k < r->noutputs; k++) {
+            own = check_output(t, &r->task, &r->outputs[k], &why);
+            if (own != SL_OK)
+                sl_err_ctx(&why, "output %zu", k + 1);
+        }
+        if (own != SL_OK && is_of_the_line(own)) {
+            bad_line(all, all->numbers.v[i], own, &why);
+            drop_item(&all->v[i]);
+            continue;
+        }
+        if (own != SL_OK) {
+            rc = own;
+            if (err)
+                *err = why;
+        }
+        all->v[kept++] = all->v[i];
+    }
+    all->n = kept;
+    return rc;
+}
 
 static int add_line(struct results *all, sl_str line, uint64_t number, sl_err *err)
 {
@@ -154,15 +244,16 @@ static int add_line(struct results *all, sl_str line, uint64_t number, sl_err *e
         if (strcmp(first->table, r->task.table) != 0 || strcmp(first->branch ? first->branch : "", r->task.branch ? r->task.branch : "") != 0)
             rc = sl_err_set(err, SL_EINPUT, "results of two tables, \"%s\" and \"%s\"", first->table, r->task.table);
     }
-    if (rc == SL_OK && !(item = sl_vec_push(all)))
+    uint64_t *n = rc == SL_OK ? sl_vec_push(&all->numbers) : NULL;
+    if (rc == SL_OK && (!n || !(item = sl_vec_push(all))))
         rc = sl_err_nomem(err);
     if (rc != SL_OK) {
-        sl_err_ctx(err, "line %llu", (unsigned long long)number);
         if (r)
             sl_compact_result_release(r);
         sl_free(r);
         return rc;
     }
+    *n = number;
     item->result = r;
     return SL_OK;
 }
@@ -172,8 +263,16 @@ static int read_results(struct results *all, sl_str first, int (*next)(void *use
     sl_str line = first;
 
     for (uint64_t number = 1; line.p; number++) {
-        if (sl_str_trim(line).n > 0)
-            SL_TRY(add_line(all, line, number, err));
+        sl_err why = SL_ERR_INIT;
+        int rc = sl_str_trim(line).n > 0 ? add_line(all, line, number, &why) : SL_OK;
+
+        if (rc != SL_OK && !is_of_the_line(rc)) {
+            if (err)
+                *err = why;
+            return rc;
+        }
+        if (rc != SL_OK)
+            bad_line(all, number, rc, &why);
         SL_TRY(next(user, &line, err));
     }
     return SL_OK;
@@ -184,7 +283,7 @@ int sl_compact_apply(struct sl_env *env, sl_str table, int (*next)(void *user, s
 {
     const struct sl_apply_opts opts = {.look_first = true};
     struct sl_compact_report own = {0};
-    struct results all = {NULL, 0, 0};
+    struct results all = {.why = SL_ERR_INIT};
     struct sl_append *t = NULL;
     sl_str first = {NULL, 0};
     int rc;
@@ -201,18 +300,27 @@ int sl_compact_apply(struct sl_env *env, sl_str table, int (*next)(void *user, s
         goto done;
     SL_GO(open_of(env, table, &all.v[0].result->task, &t, err));
     own.tasks_planned = all.n;
+    SL_GO(check_results(&all, t, err));
+    if (all.n == 0)
+        goto done;
     SL_GO(sl_compact_apply_results(t, all.v, all.n, &opts, &own, err));
     if (own.tasks_failed > 0)
         rc = sl_err_set(err, SL_EFAIL, "%llu of %zu tasks failed; the first one: %s", (unsigned long long)own.tasks_failed, all.n,
                         own.failure);
 done:
+    if (rc == SL_OK && all.bad > 0) {
+        rc = all.rc;
+        if (err)
+            *err = all.why;
+        if (all.bad > 1)
+            sl_err_ctx(err, "%llu bad lines, the first one", (unsigned long long)all.bad);
+    }
     if (report)
         *report = own;
-    for (size_t i = 0; i < all.n; i++) {
-        sl_compact_result_release(all.v[i].result);
-        sl_free(all.v[i].result);
-    }
+    for (size_t i = 0; i < all.n; i++)
+        drop_item(&all.v[i]);
     sl_free(all.v);
+    sl_free(all.numbers.v);
     sl_append_close(t);
     return rc;
 }

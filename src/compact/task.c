@@ -237,6 +237,35 @@ static int get_inputs(const json_t *j, struct sl_compact_task *t, sl_err *err)
     return SL_OK;
 }
 
+/* Taken twice, a file's rows would count twice; a commit takes each once. */
+static int add_once(struct sl_map *seen, const struct sl_manifest_entry *e, sl_err *err)
+{
+    void **slot = sl_map_at(seen, e->file.file_name);
+
+    if (!slot)
+        return sl_err_nomem(err);
+    if (*slot)
+        return sl_err_set(err, SL_ECORRUPT, "the file \"" SL_STRF "\" is there twice", SL_STRV(e->file.file_name));
+    *slot = (void *)e;
+    return SL_OK;
+}
+
+static int check_once(const struct sl_compact_task *t, const struct sl_manifest_entry *outputs, size_t n, sl_err *err)
+{
+    struct sl_map *seen = sl_map_new();
+    int rc = SL_OK;
+
+    if (!seen)
+        return sl_err_nomem(err);
+    for (size_t i = 0; i < t->ninputs; i++)
+        SL_GO(add_once(seen, &t->inputs[i].entry, err));
+    for (size_t i = 0; i < n; i++)
+        SL_GO(add_once(seen, &outputs[i], err));
+done:
+    sl_map_free(seen, NULL);
+    return rc;
+}
+
 static int check_uuid(const char *id, sl_err *err)
 {
     size_t n = strlen(id);
@@ -265,7 +294,8 @@ static int read_task(const json_t *j, struct sl_compact_task *t, sl_err *err)
     if (target < 1 || t->snapshot < 1 || t->schema_id < 0)
         return sl_err_set(err, SL_ECORRUPT, "\"targetBytes\", \"snapshot\" and \"schema\" must be positive");
     t->target_bytes = (uint64_t)target;
-    return get_inputs(j, t, err);
+    SL_TRY(get_inputs(j, t, err));
+    return check_once(t, NULL, 0, err);
 }
 
 int sl_compact_check_kind(const json_t *j, const char *kind, sl_err *err)
@@ -383,6 +413,7 @@ static int read_result(const json_t *j, struct sl_compact_result *r, sl_err *err
         return get_error(error, r, err);
     SL_TRY(sl_json_i64_req(j, "rowsDeleted", &r->rows_deleted, err));
     SL_TRY(get_outputs(j, r, err));
+    SL_TRY(check_once(&r->task, r->outputs, r->noutputs, err));
     return check_rows(r, err);
 }
 

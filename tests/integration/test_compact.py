@@ -236,6 +236,30 @@ class ThreeSteps(CompactCase):
         self.assertEqual(self.ids(), list(range(18)))
         self.ok("verify", "-w", self.warehouse, "t")
 
+    def test_lines_that_do_not_fit_the_table(self):
+        self.make()
+        self.fill(5)
+        _, work = self.steps()
+
+        def broken(change):
+            result = json.loads(work)
+            change(result)
+            r = sluice.run("compact", "--apply", "-", stdin=json.dumps(result) + "\n")
+            self.assertEqual(r.status, 7, r)
+            self.assertIn("line 1", r.err)
+            self.assertEqual(self.ids(), list(range(15)))
+            return json.dumps(result) + "\n"
+
+        broken(lambda r: r["outputs"][0].update(schema=7))
+        broken(lambda r: r["outputs"][0]["stats"]["nulls"].append(0))
+        twice = broken(lambda r: r["task"]["inputs"].append(r["task"]["inputs"][0]))
+        before = self.latest()
+        r = sluice.run("compact", "--apply", "-", stdin=twice + work)
+        self.assertEqual(r.status, 7, r)
+        self.assertNotEqual(self.latest(), before)
+        self.assertEqual(self.ids(), list(range(15)))
+        self.ok("verify", "-w", self.warehouse, "t")
+
     def test_table_is_gone(self):
         self.make()
         self.fill(5)
