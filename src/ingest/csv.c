@@ -291,7 +291,8 @@ int sl_csv_row(struct sl_csv *c, const char **p, const char *end, struct sl_vect
 
     c->json.put.err = err;
     c->json.stamp++;
-    *blank = *q == '\n' || (*q == '\r' && q + 1 < end && q[1] == '\n');
+    /* An empty line is how a NULL is written where there is one column. */
+    *blank = c->header->n > 1 && (*q == '\n' || (*q == '\r' && q + 1 < end && q[1] == '\n'));
     if (*blank) {
         *p = q + (*q == '\r') + 1;
         return SL_OK;

@@ -53,6 +53,12 @@ class IngestCase(sluice.Case):
 
 
 class Formats(IngestCase):
+    def test_nulls_of_one_csv_column_come_back(self):
+        self.sql("CREATE TABLE s (a INT); CREATE TABLE t (a INT); INSERT INTO s VALUES (1), (NULL), (3), (NULL)")
+        self.ok("sql", "-w", self.warehouse, "-e", "SELECT a FROM s", "--format", "csv", "-o", self.path("s.csv"))
+        self.ingest("t", self.path("s.csv"))
+        self.assertEqual(self.rows("SELECT count(*) AS n, count(a) AS a FROM t"), [{"n": 4, "a": 2}])
+
     def test_ndjson_values(self):
         self.table("a BIGINT, b STRING, c DECIMAL(38, 10), d DATE, e TIMESTAMP(6), f BOOLEAN, g DOUBLE, h BYTES, i ARRAY<INT>, "
                    "j MAP<STRING, INT>, k ROW<x INT, y STRING>, l SMALLINT")
