@@ -153,6 +153,22 @@ static void check_digits(struct sl_buf *out, const struct sl_field *f, sl_str ex
     sl_buf_release(&value);
 }
 
+/* Years that other engines and the text forms of dates know. */
+static void check_year(struct sl_buf *out, const struct sl_field *f, sl_str expr)
+{
+    struct sl_buf good = SL_BUF_INIT, value = SL_BUF_INIT;
+
+    if (f->type->kind == SL_DATE)
+        sl_buf_printf(&good, SL_STRF " BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'", SL_STRV(expr));
+    else
+        sl_buf_printf(&good, "isfinite(" SL_STRF ") AND epoch_us(" SL_STRF ") BETWEEN -62135596800000000 AND 253402300799999999",
+                      SL_STRV(expr), SL_STRV(expr));
+    sl_buf_add(&value, expr);
+    guarded(out, f, expr, &good, &value, "is not in the years 0001 to 9999 of");
+    sl_buf_release(&good);
+    sl_buf_release(&value);
+}
+
 static void check_length(struct sl_buf *out, const struct sl_field *f, sl_str expr, const char *function)
 {
     struct sl_buf good = SL_BUF_INIT, value = SL_BUF_INIT;
@@ -191,6 +207,8 @@ static void convert(struct sl_buf *out, const struct sl_field *f, sl_str from, s
         sl_buf_add(out, expr);
     } else if (sl_str_eqc(from, "\"NULL\"") || sl_str_eqc(from, "NULL")) {
         cast(out, expr, t);
+    } else if (sl_str_eqc(from, "BLOB") && (f->type->kind == SL_CHAR || f->type->kind == SL_VARCHAR)) {
+        sl_buf_printf(out, "decode(" SL_STRF ")", SL_STRV(expr)); /* a cast would write bytes out as \xHH */
     } else {
         switch (f->type->kind) {
         case SL_TINYINT:
@@ -226,10 +244,14 @@ static void convert(struct sl_buf *out, const struct sl_field *f, sl_str from, s
 void sl_assign_expr(struct sl_buf *out, const struct sl_field *f, const char *from_sql, sl_str expr)
 {
     const struct sl_type *t = f->type;
-    struct sl_buf value = SL_BUF_INIT;
+    struct sl_buf value = SL_BUF_INIT, dated = SL_BUF_INIT;
 
     convert(&value, f, sl_str_c(from_sql), expr);
     sl_str v = sl_buf_view(&value);
+    if (t->kind == SL_DATE || t->kind == SL_TIMESTAMP || t->kind == SL_TIMESTAMP_LTZ) {
+        check_year(&dated, f, v);
+        v = sl_buf_view(&dated);
+    }
     if ((t->kind == SL_TIMESTAMP || t->kind == SL_TIMESTAMP_LTZ) && t->precision < 6)
         check_digits(out, f, v);
     else if ((t->kind == SL_CHAR || t->kind == SL_VARCHAR) && t->length != SL_LENGTH_MAX)
@@ -240,6 +262,7 @@ void sl_assign_expr(struct sl_buf *out, const struct sl_field *f, const char *fr
         check_present(out, f, v);
     else
         sl_buf_add(out, v);
-    out->failed = out->failed || value.failed;
+    out->failed = out->failed || value.failed || dated.failed;
+    sl_buf_release(&dated);
     sl_buf_release(&value);
 }
