@@ -92,7 +92,7 @@ int sl_verify__repairable(struct sl_verify *v, enum sl_verify_kind kind, const c
 bool sl_verify__is_finding(int rc)
 {
     return rc == SL_ECORRUPT || rc == SL_ENOTFOUND || rc == SL_EINPUT || rc == SL_ESQL ||
-           rc == SL_EFAIL || rc == SL_EIO;
+           rc == SL_EFAIL || rc == SL_EIO || rc == SL_EUNSUPPORTED;
 }
 
 int sl_verify__name(struct sl_verify *v, sl_str name, sl_err *err)
