@@ -83,14 +83,28 @@ static int look(struct rollback *b, sl_err *err)
     return SL_OK;
 }
 
+/* A snapshot before the earliest one is left over from an expiry that ended early: what is there of it stays, the rest is gone. */
+static int keep(struct rollback *b, struct sl_reach *reach, const struct sl_root *r, int64_t earliest, sl_err *err)
+{
+    int rc = sl_reach_keep(reach, &r->snapshot, err);
+
+    if (rc != SL_ENOTFOUND || r->is_tag || !is_own(b, r) || r->id >= earliest)
+        return rc;
+    sl_err_clear(err);
+    return SL_OK;
+}
+
 static int gather(struct rollback *b, struct sl_reach *reach, sl_err *err)
 {
+    int64_t earliest = 0;
+
+    SL_TRY(sl_snapshot_earliest_id(b->t, &earliest, err));
     for (size_t i = 0; i < b->roots.n; i++)
         if (goes(b, &b->roots.v[i]) || tag_goes(b, &b->roots.v[i]))
             SL_TRY(sl_reach_gone(reach, &b->roots.v[i].snapshot, SL_REACH_ADDED | SL_REACH_METADATA, true, err));
     for (size_t i = 0; i < b->roots.n; i++)
         if (!goes(b, &b->roots.v[i]) && !tag_goes(b, &b->roots.v[i]))
-            SL_TRY(sl_reach_keep(reach, &b->roots.v[i].snapshot, err));
+            SL_TRY(keep(b, reach, &b->roots.v[i], earliest, err));
     return sl_reach_keep(reach, &b->target, err);
 }
 
