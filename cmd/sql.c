@@ -101,6 +101,33 @@ static int run_statements(const struct options *o, struct sl_session *s, struct 
     return SL_OK;
 }
 
+static bool goes_on(int rc, sl_err *err)
+{
+    if (rc == SL_ECANCELLED || rc == SL_ENOMEM)
+        return false;
+    cmd_print_error(err);
+    *err = (sl_err)SL_ERR_INIT;
+    return true;
+}
+
+/* One statement after the other, so that one that fails does not take the rest of its line along. */
+static int run_each(struct sl_session *s, struct cmd_result *out, sl_str text, sl_err *err)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < text.n; i++) {
+        const sl_str one = {text.p + from, i + 1 - from};
+
+        if (text.p[i] != ';' || !sl_sql_complete(one))
+            continue;
+        int rc = cmd_sql_run(s, out, one, NULL, err);
+        if (rc != SL_OK && !goes_on(rc, err))
+            return rc;
+        from = i + 1;
+    }
+    return SL_OK;
+}
+
 /* Statements through a pipe run as soon as they are complete. */
 static int run_pipe(const struct options *o, struct sl_session *s, struct cmd_result *out,
                     sl_err *err)
@@ -122,13 +149,9 @@ static int run_pipe(const struct options *o, struct sl_session *s, struct cmd_re
         n += (size_t)got;
         if (!memchr(line, ';', (size_t)got) || !sl_sql_complete((sl_str){text, n}))
             continue;
-        rc = cmd_sql_run(s, out, (sl_str){text, n}, NULL, err);
+        rc = o->keep_going ? run_each(s, out, (sl_str){text, n}, err)
+                           : cmd_sql_run(s, out, (sl_str){text, n}, NULL, err);
         n = 0;
-        if (rc != SL_OK && o->keep_going && rc != SL_ECANCELLED && rc != SL_ENOMEM) {
-            cmd_print_error(err);
-            *err = (sl_err)SL_ERR_INIT;
-            rc = SL_OK;
-        }
     }
     if (rc == SL_OK && n > 0)
         rc = cmd_sql_run(s, out, (sl_str){text, n}, NULL, err);

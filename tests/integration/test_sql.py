@@ -299,12 +299,22 @@ class Queries(Sql):
         self.assertIn("NULL", self.sql(q).out)
         self.fails(2, "sql", "-e", q, "--format", "parquet")
 
+    def test_values_that_do_not_fit(self):
+        self.sql("CREATE TABLE fits (a STRING, d DATE, ts TIMESTAMP)")
+        for row in (r"'\xff'::BLOB, NULL, NULL", "NULL, DATE 'infinity', NULL", "NULL, NULL, TIMESTAMP 'infinity'",
+                    "NULL, DATE '10000-01-01', NULL", "NULL, NULL, TIMESTAMP '0044-03-15 (BC) 00:00:00'"):
+            self.assertNotEqual(sluice.run("sql", "-w", self.warehouse, "-e", f"INSERT INTO fits VALUES ({row})").status, 0, row)
+        self.sql("INSERT INTO fits VALUES ('abc'::BLOB, DATE '9999-12-31', TIMESTAMP '0001-01-01 00:00:00')")
+        self.assertEqual(self.rows("SELECT a FROM fits"), [{"a": "abc"}])
+
     def test_pipe(self):
         r = self.ok("sql", "-w", self.warehouse, "--format", "ndjson", stdin="SELECT 1\n AS a; SELECT ';' AS b;\n-- the end\nSELECT 2 AS c")
         self.assertEqual(r.lines(), [{"a": 1}, {"b": ";"}, {"c": 2}])
         r = self.ok("sql", "-w", self.warehouse, "--format", "ndjson", "--keep-going", stdin="SELECT nope;\nSELECT 1 AS a;\n")
         self.assertEqual(r.lines(), [{"a": 1}])
         self.assertIn("nope", r.err)
+        r = self.ok("sql", "-w", self.warehouse, "--format", "ndjson", "--keep-going", stdin="SELECT 7 AS a; SELECT nope; SELECT ';' AS a;\n")
+        self.assertEqual(r.lines(), [{"a": 7}, {"a": ";"}])
 
     def test_settings(self):
         self.assertEqual(self.rows("SET 'a.b' = 'c'; SET"), [{"key": "a.b", "value": "c"}])
