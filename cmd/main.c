@@ -45,6 +45,7 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file above the limit of the shell is an error of the write, as a full disk is */
 }
 
 static void print_log(enum sl_level level, const char *area, const char *text, void *user)

@@ -63,7 +63,7 @@ typedef struct sl_err {
 /* Set code and text; offset and flags are cleared. Return CODE, so that `return sl_err_set(...)` reads well. */
 SL_API int sl_err_set(sl_err *err, int code, const char *fmt, ...) SL_PRINTF(3, 4);
 
-/* As sl_err_set, with the errno of the failed system call: maps ENOENT, EEXIST, ENOSPC/EDQUOT, ENOMEM
+/* As sl_err_set, with the errno of the failed system call: maps ENOENT, EEXIST, ENOSPC/EDQUOT/EFBIG, ENOMEM
  * to their codes and the rest to SL_EIO, and ends the text with ": <system's text>". */
 SL_API int sl_err_sys(sl_err *err, int os_errno, const char *fmt, ...) SL_PRINTF(3, 4);
 

@@ -116,6 +116,7 @@ static int code_of_errno(int os_errno)
         return SL_EEXISTS;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return SL_ENOSPC;
     case ENOMEM:
         return SL_ENOMEM;

@@ -55,7 +55,7 @@ static int code_of(const char *type, const char *text)
         {"Serialization", SL_ECORRUPT}, {"INTERNAL", SL_EBUG}, {"FATAL", SL_EBUG},
     };
 
-    if (strstr(text, "No space left on device") || strstr(text, "Disk quota exceeded"))
+    if (strstr(text, "No space left on device") || strstr(text, "Disk quota exceeded") || strstr(text, "File too large"))
         return SL_ENOSPC;
     if (strstr(text, "No files found that match") || strstr(text, "No such file or directory"))
         return SL_ENOTFOUND;

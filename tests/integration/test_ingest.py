@@ -179,6 +179,16 @@ class BadRows(IngestCase):
         self.assertIn(r.status, (0, 9), r)
         self.assertEqual(self.rows("SELECT count(*) AS n FROM big")[0]["n"], 3 if r.status == 0 else 0)
 
+    def test_limit_of_file_size(self):
+        path = self.dir + "/in.ndjson"
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines('{"a":%d,"s":"%x"}\n' % (i, i * 7919 * 104729) for i in range(20000))
+        self.sql("CREATE TABLE t (a INT, s STRING)")
+        r = subprocess.run(["sh", "-c", 'ulimit -f 40; exec "$@"', "sh", sluice.BIN, "ingest", "-q", "-w", self.warehouse, "t", path],
+                           capture_output=True, text=True, timeout=60)
+        self.assertEqual(r.returncode, 10, r)
+        self.assertEqual(self.rows("SELECT count(*) AS n FROM t")[0]["n"], 0)
+
     def test_unknown_fields(self):
         self.table()
         r = self.ingest_fails(3, "t", "--unknown-fields", "error", stdin='{"a": 1, "z": 1}\n')
