@@ -64,9 +64,9 @@ static void print_text(const struct sl_compact_report *r)
     char in[32], out[32];
 
     if (r->tasks_done > 0)
-        printf("%llu files (%s) became %llu (%s) in %llu tasks, snapshot %lld\n", (unsigned long long)r->files_in,
+        printf("%llu files (%s) became %llu (%s) in %llu task%s, snapshot %lld\n", (unsigned long long)r->files_in,
                cmd_size_text(r->bytes_in, in), (unsigned long long)r->files_out, cmd_size_text(r->bytes_out, out),
-               (unsigned long long)r->tasks_done, (long long)r->snapshot);
+               (unsigned long long)r->tasks_done, r->tasks_done == 1 ? "" : "s", (long long)r->snapshot);
     else
         printf("nothing was compacted\n");
     if (r->rows_deleted > 0)

@@ -208,8 +208,9 @@ static void print_text(const char *table, const struct options *o, const struct 
     if (o->ingest.dry_run)
         printf("%llu rows are good for %s; nothing was written\n", (unsigned long long)r->rows, table);
     else
-        printf("%llu rows into %s in %llu commits, %llu files, %s, %.1f s, %.0f rows/s%s\n", (unsigned long long)r->rows, table,
-               (unsigned long long)r->commits, (unsigned long long)r->files, cmd_size_text(r->file_bytes, size), r->seconds,
+        printf("%llu row%s into %s in %llu commit%s, %llu file%s, %s, %.1f s, %.0f rows/s%s\n", (unsigned long long)r->rows,
+               r->rows == 1 ? "" : "s", table, (unsigned long long)r->commits, r->commits == 1 ? "" : "s",
+               (unsigned long long)r->files, r->files == 1 ? "" : "s", cmd_size_text(r->file_bytes, size), r->seconds,
                r->seconds > 0 ? (double)r->rows / r->seconds : 0, r->resumed ? " (went on where it was)" : "");
     if (r->bad_rows)
         printf("%llu bad rows were %s\n", (unsigned long long)r->bad_rows,

@@ -18,7 +18,9 @@ static void print_tag(void *user, const struct sl_tag *tag)
     char committed[32], kept[32] = "for ever";
 
     cmd_time_text(tag->commit_millis, committed);
-    if (tag->retained_millis >= 0)
+    if (tag->retained_millis > 0 && tag->retained_millis % 86400000 == 0)
+        snprintf(kept, sizeof kept, "%lld d", (long long)(tag->retained_millis / 86400000));
+    else if (tag->retained_millis >= 0)
         snprintf(kept, sizeof kept, "%lld s", (long long)(tag->retained_millis / 1000));
     if (cmd_json_errors) {
         printf("%s{\"name\":", l->n ? "," : "");

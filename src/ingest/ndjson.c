@@ -40,6 +40,9 @@ static const char *found(const char *p)
 
 static int unexpected(struct sl_ndjson *j, const struct sl_column *c, const char *p, const char *wanted)
 {
+    if (strcmp(wanted, "a number") == 0 && strcmp(found(p), wanted) == 0)
+        return sl_fault_set(&j->put, c, p,
+                            "the number is not written as JSON writes numbers: no leading zero, digits after \".\" and \"e\"");
     return sl_fault_set(&j->put, c, p, "%s is expected, but there is %s", wanted, found(p));
 }
 
