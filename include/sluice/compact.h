@@ -38,6 +38,7 @@ struct sl_compact_report {
     uint64_t full_scans;       /* of all manifests; else only what each snapshot changed is read */
     uint64_t snapshots_expired;
     char failure[256];
+    int failure_code;          /* of the same task */
 };
 
 /* Starts as all zero, which means the defaults. */

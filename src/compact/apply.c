@@ -540,9 +540,11 @@ static void count_states(const struct apply *a)
         a->report->tasks_known += item->state == SL_APPLY_KNOWN;
         if (item->state != SL_APPLY_FAILED)
             continue;
-        if (a->report->tasks_failed++ == 0)
-            snprintf(a->report->failure, sizeof a->report->failure, "%.250s",
-                     item->result->error != SL_OK ? item->result->error_text : "an output file is missing");
+        if (a->report->tasks_failed++ > 0)
+            continue;
+        a->report->failure_code = item->result->error;
+        snprintf(a->report->failure, sizeof a->report->failure, "%.250s",
+                 item->result->error != SL_OK ? item->result->error_text : "an output file is missing");
     }
 }
 

@@ -39,4 +39,10 @@ int sl_compact_apply_results(struct sl_append *t, struct sl_apply_item *items, s
 /* The user that a commit of these OPEN items goes by: the task's id, or one made of all ids. */
 int sl_apply_user(const struct sl_apply_item *items, size_t n, char out[37], sl_err *err) SL_WUR;
 
+/* What a run with failed tasks ends with: a full disk or one that fails is told as that, all else as SL_EFAIL. */
+static inline int sl_compact_failure_code(int code)
+{
+    return code == SL_ENOSPC || code == SL_EIO ? code : SL_EFAIL;
+}
+
 #endif

@@ -305,8 +305,8 @@ int sl_compact_apply(struct sl_env *env, sl_str table, int (*next)(void *user, s
         goto done;
     SL_GO(sl_compact_apply_results(t, all.v, all.n, &opts, &own, err));
     if (own.tasks_failed > 0)
-        rc = sl_err_set(err, SL_EFAIL, "%llu of %zu tasks failed; the first one: %s", (unsigned long long)own.tasks_failed, all.n,
-                        own.failure);
+        rc = sl_err_set(err, sl_compact_failure_code(own.failure_code), "%llu of %zu tasks failed; the first one: %s",
+                        (unsigned long long)own.tasks_failed, all.n, own.failure);
 done:
     if (rc == SL_OK && all.bad > 0) {
         rc = all.rc;

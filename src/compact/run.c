@@ -272,8 +272,8 @@ static int run_once(struct run *r, sl_err *err)
     if (tasks.n > 0)
         SL_GO(work_off(r, &tasks, false, err));
     if (r->report->tasks_failed > 0)
-        rc = sl_err_set(err, SL_EFAIL, "%llu of %llu tasks failed; the first one: %s", (unsigned long long)r->report->tasks_failed,
-                        (unsigned long long)r->report->tasks_planned, r->report->failure);
+        rc = sl_err_set(err, sl_compact_failure_code(r->report->failure_code), "%llu of %llu tasks failed; the first one: %s",
+                        (unsigned long long)r->report->tasks_failed, (unsigned long long)r->report->tasks_planned, r->report->failure);
 done:
     sl_task_list_release(&tasks);
     return rc;
