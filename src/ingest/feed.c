@@ -147,7 +147,7 @@ static int read_header_again(struct sl_feed *r, sl_err *err)
 
     if (!bytes)
         return sl_err_nomem(err);
-    if (r->spec.source->kind == SL_SOURCE_STDIN) {
+    if (!r->spec.source->regular) {
         n = (ssize_t)(r->spec.source->first.n < HEADER_MAX ? r->spec.source->first.n : HEADER_MAX);
         if (n)
             memcpy(bytes, r->spec.source->first.p, (size_t)n);
@@ -194,6 +194,35 @@ static int begin_file(struct sl_feed *r, sl_err *err)
         return sl_csv_header_all(r->spec.columns, &r->file->header, err);
     r->need_header = r->offset == 0;
     return r->need_header ? SL_OK : read_header_again(r, err);
+}
+
+/* Chunks that are on their way keep the header they were read with. */
+int sl_feed_renew(struct sl_feed *r, struct sl_column *columns, sl_err *err)
+{
+    struct sl_input_file *old = r->file, *f;
+
+    r->spec.columns = columns;
+    if (!old || r->spec.format != SL_INGEST_CSV)
+        return SL_OK;
+    f = sl_calloc(1, sizeof *f);
+    if (!f)
+        return sl_err_nomem(err);
+    atomic_init(&f->refs, 1);
+    r->file = f;
+    f->label = sl_strdup(old->label);
+    unref_file(old);
+    if (!f->label)
+        return sl_err_nomem(err);
+    if (r->spec.no_header)
+        SL_TRY(sl_csv_header_all(columns, &f->header, err));
+    else if (!r->need_header)
+        SL_TRY(read_header_again(r, err));
+    if (r->ready.n) {
+        unref_file(r->ready.file);
+        r->ready.file = f;
+        atomic_fetch_add(&f->refs, 1);
+    }
+    return SL_OK;
 }
 
 /* ---- records ---- */
@@ -310,6 +339,9 @@ static int take_head(struct sl_feed *r, char *p, size_t *n, bool fed, bool *read
     gone = (size_t)(e - p);
     SL_TRY(header_error(r, sl_csv_header_read(r->spec.columns, r->spec.delimiter, r->spec.strict_fields, (sl_str){p, gone},
                                               &r->file->header, err), err));
+    if (!r->spec.source->regular && r->spec.source->first.n == 0)
+        sl_buf_addb(&r->spec.source->first, p, gone);
+    SL_TRY(sl_buf_ok(&r->spec.source->first, err));
     consume(r, p, gone - (fed && gone == *n), count_lines(p, gone));
     memmove(p, e, *n -= gone);
     r->need_header = false;
@@ -525,15 +557,16 @@ static int begin(struct sl_feed *r, uint64_t *ticket, bool *ended, sl_err *err)
     SL_TRY(sticky(r, err));
     if (r->ended || stopping(r))
         return SL_OK;
-    r->rows_left = r->spec.commit_rows;
-    r->bytes_left = r->spec.commit_bytes;
+    if (r->ready.n == 0) {
+        r->rows_left = r->spec.commit_rows;
+        r->bytes_left = r->spec.commit_bytes;
+    }
     r->idle_since = sl_mono_nanos();
-    do
+    while (r->ready.n == 0 && state == SL_SOURCE_DATA) /* it may be there already, read before a renewal */
         SL_TRY(fetch(r, &r->ready, 0, &state, err));
-    while (r->ready.n == 0 && state == SL_SOURCE_DATA);
     atomic_store(&r->waiting, false);
     r->ended |= state == SL_SOURCE_END;
-    if (r->ready.n == 0)
+    if (r->ready.n == 0 || (r->spec.renew && r->spec.renew(r->spec.user)))
         return SL_OK;
     *ended = false;
     *ticket = ++r->ticket;

@@ -40,6 +40,7 @@ struct sl_feed_spec {
     struct sl_column *columns;    /* borrowed: for headers */
     struct sl_bad_rows *bad;      /* borrowed */
     bool (*stop)(void *user);     /* may be NULL */
+    bool (*renew)(void *user);    /* asked before a segment begins; true: sl_feed_begin says ENDED until sl_feed_renew. May be NULL */
     void (*tick)(void *user, bool waiting); /* called often under the reader's lock */
     void (*idle)(void *user); /* nothing came for 5 s and no segment is open: memory may be given back; may be NULL */
     void *user;
@@ -53,6 +54,9 @@ void sl_feed_free(struct sl_feed *r); /* NULL is fine */
 int sl_feed_peek(struct sl_feed *r, size_t max, sl_str *out, sl_err *err) SL_WUR;
 /* Before the first segment, if spec->columns was NULL. */
 int sl_feed_columns(struct sl_feed *r, struct sl_column *columns, sl_err *err) SL_WUR;
+
+/* The table has other COLUMNS from now on. While no segment is open. */
+int sl_feed_renew(struct sl_feed *r, struct sl_column *columns, sl_err *err) SL_WUR;
 
 /* Wait for the turn, and for the first record; *TICKET names the new segment, from 1. *ENDED: there is no more input, or stop. */
 int sl_feed_begin(struct sl_feed *r, uint64_t *ticket, bool *ended, sl_err *err) SL_WUR;

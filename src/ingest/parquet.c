@@ -212,6 +212,15 @@ static bool is_due(const struct load *l)
     return l->slices && sl_mono_nanos() - l->begun_nanos >= (int64_t)l->run->o.commit_millis * 1000000;
 }
 
+/* What was read before the table's schema changed is committed with the old one. */
+static int follow_schema(struct load *l, sl_err *err)
+{
+    if (!sl_run_schema_changed(l->run))
+        return SL_OK;
+    SL_TRY(commit(l, err));
+    return sl_run_renew(l->run, err);
+}
+
 int sl_run_parquet(struct sl_run *r, sl_err *err)
 {
     struct load l = {.run = r};
@@ -225,6 +234,7 @@ int sl_run_parquet(struct sl_run *r, sl_err *err)
     if (r->o.on_error != SL_INGEST_STOP)
         return sl_err_set(err, SL_EUNSUPPORTED, "leaving out bad rows of Parquet files is not supported: only --on-error stop");
     while (!sl_run_stopping(r)) {
+        SL_GO(follow_schema(&l, err));
         SL_GO(sl_source_next(r->source, l.offset, l.total, &state, err));
         if (state == SL_SOURCE_END)
             break;

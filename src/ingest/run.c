@@ -350,12 +350,55 @@ static int open_table(struct sl_run *r, sl_err *err)
     return sl_append_check(r->table, SL_WRITE, err);
 }
 
+/* A statement's query gives the columns that the table had when it began. */
+bool sl_run_schema_changed(struct sl_run *r)
+{
+    sl_err ignored = SL_ERR_INIT; /* if it cannot be told, the commit will */
+    int64_t newest;
+
+    return r->table && r->o.query.n == 0 && r->o.source_type.n == 0 && !r->o.dry_run &&
+           sl_append_newest_schema_id(r->table, &newest, &ignored) == SL_OK && newest != r->table->schema->id;
+}
+
+static bool renew_feed(void *user)
+{
+    struct sl_run *r = user;
+
+    if (!atomic_load(&r->renew) && sl_run_schema_changed(r))
+        atomic_store(&r->renew, true);
+    return atomic_load(&r->renew);
+}
+
+int sl_run_renew(struct sl_run *r, sl_err *err)
+{
+    struct sl_append *table = NULL, **slot;
+
+    SL_TRY(sl_append_same_table(r->table, err));
+    slot = sl_vec_push(&r->before);
+    if (!slot)
+        return sl_err_nomem(err);
+    SL_TRY(sl_env_table(r->env, r->o.table, &table, err));
+    *slot = r->table;
+    r->table = table;
+    SL_TRY(sl_append_check(r->table, SL_WRITE, err));
+    sl_log(SL_LOG_INFO, "ingest", "the schema of %s has changed: the load goes on with the newest", r->table->label);
+    sl_columns_release(&r->columns);
+    SL_TRY(choose_columns(r, err));
+    if (r->compactor) {
+        sl_compactor_close(r->compactor, true, NULL);
+        r->compactor = NULL;
+        SL_TRY(sl_compactor_open(r->env, r->o.table, 1, &r->compactor, err));
+    }
+    atomic_store(&r->renew, false);
+    return r->feed ? sl_feed_renew(r->feed, &r->columns, err) : SL_OK;
+}
+
 static int open_feed(struct sl_run *r, sl_err *err)
 {
     struct sl_feed_spec spec = {
         .format = r->format, .delimiter = r->o.delimiter, .no_header = r->o.no_header, .strict_fields = r->o.strict_fields,
         .max_row_bytes = r->o.max_row_bytes, .commit_rows = r->o.commit_rows, .commit_bytes = r->o.commit_bytes,
-        .commit_millis = r->o.commit_millis, .source = r->source, .bad = r->bad, .stop = stop_feed, .tick = sl_run_tick, .idle = r->o.follow ? give_back_memory : NULL,
+        .commit_millis = r->o.commit_millis, .source = r->source, .bad = r->bad, .stop = stop_feed, .renew = renew_feed, .tick = sl_run_tick, .idle = r->o.follow ? give_back_memory : NULL,
         .user = r,
     };
 
@@ -402,6 +445,9 @@ static void release_run(struct sl_run *r)
     sl_bad_rows_free(r->bad);
     sl_store_unlock(r->lock);
     sl_append_close(r->table);
+    for (size_t i = 0; i < r->before.n; i++)
+        sl_append_close(r->before.v[i]);
+    sl_free(r->before.v);
     sl_log_close(r->log);
     sl_store_close(r->log_side);
     sl_columns_release(&r->columns);

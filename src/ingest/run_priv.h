@@ -16,6 +16,8 @@ struct sl_run {
     struct sl_ingest_options o;       /* with defaults filled in */
     enum sl_ingest_format format;
     struct sl_append *table;          /* owned; NULL: not there yet, or */
+    SL_VEC(struct sl_append *) before; /* owned: the table as it was opened before its schema changed; locks and stores of it are in use */
+    atomic_bool renew;                /* its schema has changed */
     struct sl_log *log;               /* owned: a table with keys */
     struct sl_store *log_side;        /* owned: rooted where a log table keeps what is not its data */
     struct sl_source *source;         /* owned */
@@ -51,6 +53,8 @@ void sl_run_tick(void *run, bool waiting); /* shows the progress now and then */
 bool sl_run_stopping(const struct sl_run *r);
 /* The SELECT that gives the table's columns, SOURCE being what can stand behind FROM; appended. */
 int sl_run_query(const struct sl_run *r, sl_str source, struct sl_buf *out, sl_err *err) SL_WUR;
+bool sl_run_schema_changed(struct sl_run *r);
+int sl_run_renew(struct sl_run *r, sl_err *err) SL_WUR; /* goes on with the newest schema; between commits, nobody else at work */
 /* Commit FILES with the position whose members are POSITION; updates counts. Files are discarded on failure, released by the caller. */
 int sl_run_commit(struct sl_run *r, struct sl_new_files *files, sl_str position, sl_err *err) SL_WUR;
 

@@ -175,8 +175,12 @@ static int writer_main(void *user, size_t i, sl_err *err)
 
 int sl_run_text(struct sl_run *r, sl_err *err)
 {
+    int rc;
+
     r->next_ticket = 1;
-    int rc = sl_parallel(r->o.writers, r->o.writers, writer_main, r, err);
+    do
+        rc = sl_parallel(r->o.writers, r->o.writers, writer_main, r, err);
+    while (rc == SL_OK && r->rc == SL_OK && atomic_load(&r->renew) && (rc = sl_run_renew(r, err)) == SL_OK);
     /* The first failure is what happened; the others followed from it. */
     if (r->rc != SL_OK && err)
         *err = r->err;

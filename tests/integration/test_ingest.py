@@ -547,6 +547,22 @@ class Follow(IngestCase):
         self.wait_for(600)
         self.assertEqual(self.stop(p), 0)
 
+    def test_schema_that_changes(self):
+        """Columns that come while a load runs are read from the next commit on."""
+        for kind in ("log", "csv"):
+            with self.subTest(kind):
+                self.sql(f"CREATE TABLE {kind} (a BIGINT) WITH ('write-mode' = 'table')")
+                content = "a,c\n1,x\n" if kind == "csv" else '{"a": 1, "c": "x"}\n'
+                x = self.write("s." + kind, content)
+                p = self.follow(kind, x, "--identity", "s")
+                self.wait_for_rows(kind, 1)
+                for k in range(2, 5):
+                    self.sql(f"ALTER TABLE {kind} ADD COLUMN {'bcd'[k - 2]} STRING")
+                    self.write("s." + kind, f"{k},x{k}\n" if kind == "csv" else json.dumps({"a": k, "c": f"x{k}"}) + "\n", "a")
+                    self.wait_for_rows(kind, k)
+                self.assertEqual(self.stop(p), 0)
+                self.assertEqual([r["c"] for r in self.rows(f"SELECT c FROM {kind} ORDER BY a")], [None, None, "x3", "x4"])
+
     def test_folder(self):
         self.table()
         os.mkdir(self.path("in"))

@@ -3,7 +3,7 @@
  *
  * Opening reads the newest schema and no snapshot. The object may be used by any number of threads at a time: its members do
  * not change after opening, and what it caches (schemas by id, decoded manifests) is guarded inside. It does not follow later
- * ALTERs: a long-running writer goes on with the schema it has seen (its files carry that schema's id), a reader opens anew.
+ * ALTERs: a writer goes on with the schema it has seen (its files carry that schema's id), or opens anew as a reader does.
  */
 #ifndef SL_TABLE_APPEND_H
 #define SL_TABLE_APPEND_H
