@@ -36,6 +36,7 @@ struct sl_feed {
     /* the segment */
     uint64_t ticket;
     bool open;
+    bool beginning;               /* a writer waits for its first row, at times without the lock */
     const struct sl_chunk *big;   /* handed out, above CHUNK_BIG */
     uint64_t rows_left, bytes_left;
     int64_t deadline;             /* monotonic ns */
@@ -384,6 +385,13 @@ static int hand_out(struct sl_feed *r, struct sl_chunk *c, size_t end, size_t n,
     return put_back(r, c, end, n - (fed && end < n), err);
 }
 
+static int sticky(struct sl_feed *r, sl_err *err)
+{
+    if (r->rc != SL_OK && err)
+        *err = r->err;
+    return r->rc;
+}
+
 /* Nothing to read now: a pause. False when the wait is over: the time of the segment has passed, or the load ends. */
 static int pause_reading(struct sl_feed *r, int64_t deadline, bool *go_on, sl_err *err)
 {
@@ -397,9 +405,17 @@ static int pause_reading(struct sl_feed *r, int64_t deadline, bool *go_on, sl_er
             r->spec.idle(r->spec.user);
     }
     *go_on = !stopping(r) && (deadline == 0 || sl_mono_nanos() < deadline);
-    if (*go_on && (r->spec.source->regular || r->spec.source->fd < 0))
-        sl_sleep_millis(PAUSE_MILLIS);
-    return SL_OK;
+    const int64_t pause = r->spec.source->regular || r->spec.source->fd < 0 ? PAUSE_MILLIS : r->beginning ? 1 : 0;
+
+    if (!*go_on || !pause)
+        return SL_OK;
+    /* While the first row of a segment is waited for, other writers end and publish the one before. */
+    if (r->beginning)
+        pthread_mutex_unlock(&r->lock);
+    sl_sleep_millis(pause);
+    if (r->beginning)
+        pthread_mutex_lock(&r->lock);
+    return r->beginning ? sticky(r, err) : SL_OK;
 }
 
 /* At the end of a file, with N bytes of an unfinished record: go to the next one. */
@@ -514,13 +530,6 @@ static int keep_error(struct sl_feed *r, int rc, sl_err *err)
     return rc;
 }
 
-static int sticky(struct sl_feed *r, sl_err *err)
-{
-    if (r->rc != SL_OK && err)
-        *err = r->err;
-    return r->rc;
-}
-
 static int close_segment(struct sl_feed *r, sl_err *err)
 {
     struct sl_buf *position = &r->positions[r->ticket % SL_FEED_SEGMENTS];
@@ -548,9 +557,10 @@ static void wait_turn(struct sl_feed *r)
 static int begin(struct sl_feed *r, uint64_t *ticket, bool *ended, sl_err *err)
 {
     enum sl_source_state state = SL_SOURCE_DATA;
+    int rc = SL_OK;
 
     *ended = true;
-    while (r->open && r->rc == SL_OK) {
+    while ((r->open || r->beginning) && r->rc == SL_OK) {
         SL_TRY(sl_cancel_check(err));
         wait_turn(r);
     }
@@ -562,8 +572,11 @@ static int begin(struct sl_feed *r, uint64_t *ticket, bool *ended, sl_err *err)
         r->bytes_left = r->spec.commit_bytes;
     }
     r->idle_since = sl_mono_nanos();
-    while (r->ready.n == 0 && state == SL_SOURCE_DATA) /* it may be there already, read before a renewal */
-        SL_TRY(fetch(r, &r->ready, 0, &state, err));
+    r->beginning = true;
+    while (rc == SL_OK && r->ready.n == 0 && state == SL_SOURCE_DATA) /* it may be there already, read before a renewal */
+        rc = fetch(r, &r->ready, 0, &state, err);
+    r->beginning = false;
+    SL_TRY(rc);
     atomic_store(&r->waiting, false);
     r->ended |= state == SL_SOURCE_END;
     if (r->ready.n == 0 || (r->spec.renew && r->spec.renew(r->spec.user)))

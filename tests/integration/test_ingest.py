@@ -492,6 +492,14 @@ class Follow(IngestCase):
         self.wait_for(170)
         self.assertEqual(self.stop(p, signal.SIGINT), 130)
 
+    def test_writers_commit_while_one_waits_for_input(self):
+        self.table()
+        p = self.start(self.write("w.log", text(0, 100)), "--writers", "3")
+        self.wait_for(100)
+        self.write("w.log", text(100, 130), "a")
+        self.wait_for(130)
+        self.assertEqual(self.stop(p), 0)
+
     def test_rotation_after_a_restart(self):
         """The position belongs to the file it was made of, not to the next one of its name."""
         for name, first in (("same", 0), ("other", 1000)):
