@@ -12,6 +12,19 @@ KILLS = 60 if sluice.LONG else 8
 
 
 class Kill(sluice.Case):
+    def test_before_the_instant_has_a_name(self):
+        """What a writer left that died before its instant stood in the timeline goes with the next write."""
+        self.sql("CREATE TABLE t (id INT, ts INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('write-mode' = 'log', 'ordering-field' = 'ts')")
+        r = sluice.run("sql", "-w", self.warehouse, "-e", "INSERT INTO t VALUES (1, 1)", env={"SLUICE_FAILPOINT": "publish.prepared=exit"})
+        self.assertEqual(r.status, 99, r)
+        self.assertEqual(len(self.prepared()), 1)
+        self.sql("INSERT INTO t VALUES (2, 2)")
+        self.assertEqual(self.prepared(), [])
+        self.assertEqual(self.rows("SELECT id FROM t"), [{"id": 2}])
+
+    def prepared(self):
+        return [n for n in os.listdir(os.path.join(self.warehouse, "default.db/t/.hoodie/.sluice")) if n.startswith("prepared")]
+
     def test_load(self):
         print(f"seed {sluice.SEED}")
         rng = random.Random(sluice.SEED)
@@ -40,8 +53,7 @@ class Kill(sluice.Case):
         want = sorted((k, v) for k, (_, v) in state.items() if v is not None)
         got = [(r["id"], r["v"]) for r in self.rows("SELECT id, v FROM t ORDER BY id")]
         self.assertEqual(got, want, f"{kills} kills, seed {sluice.SEED}")
-        hoodie = os.path.join(self.warehouse, "default.db", "t", ".hoodie")
-        self.assertEqual([n for n in os.listdir(os.path.join(hoodie, ".sluice")) if n.startswith("prepared")], [])
+        self.assertEqual(self.prepared(), [])
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ void sl_prepared_path(int64_t instant, struct sl_buf *out)
     char text[18];
 
     sl_hudi_instant_text(instant, text);
-    sl_buf_printf(out, SL_LOG_SIDE_DIR "/prepared-%s", text);
+    sl_buf_printf(out, SL_LOG_SIDE_DIR "/" SL_PREPARED_PREFIX "%s", text);
 }
 
 int64_t sl_publish_instant(const struct sl_publish *p)

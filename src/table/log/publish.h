@@ -34,6 +34,7 @@ void sl_publish_end(struct sl_publish *p);
 int sl_publish_partition(struct sl_publish *p, sl_str dir, sl_err *err) SL_WUR;
 
 #define SL_LOG_MARKERS ".hoodie/.temp"
+#define SL_PREPARED_PREFIX "prepared-"
 void sl_prepared_path(int64_t instant, struct sl_buf *out);
 
 /* Extra metadata "sluice." of the newest completed write, which every commit carries forward. Memory of A. */

@@ -591,6 +591,29 @@ done:
     return rc;
 }
 
+/* A writer that died before its instant had a name in the timeline left its prepared file and nothing else. Who publishes holds the lock, so
+ * under it all of them are of the dead. */
+static int sweep_prepared(struct sl_log *t, sl_err *err)
+{
+    struct sl_entries all = {NULL, 0, 0};
+    struct sl_buf path = SL_BUF_INIT;
+    int rc;
+
+    SL_GO(sl_store_list(t->store, SL_LIT(SL_LOG_SIDE_DIR), false, &all, err));
+    for (size_t i = 0; i < all.n; i++) {
+        if (!sl_str_starts(sl_str_c(all.v[i].name), SL_PREPARED_PREFIX))
+            continue;
+        sl_buf_reset(&path);
+        sl_buf_printf(&path, SL_LOG_SIDE_DIR "/%s", all.v[i].name);
+        SL_GO(sl_buf_ok(&path, err));
+        SL_GO(remove_if_there(t, sl_buf_view(&path), err));
+    }
+done:
+    sl_entries_release(&all);
+    sl_buf_release(&path);
+    return rc;
+}
+
 int sl_rollback_dead(struct sl_log *t, struct sl_log_lock *lock, size_t *n, sl_err *err)
 {
     struct sl_timeline *tl = NULL;
@@ -603,15 +626,17 @@ int sl_rollback_dead(struct sl_log *t, struct sl_log_lock *lock, size_t *n, sl_e
         if (tl->v[i].action == SL_HUDI_ROLLBACK && tl->v[i].state != SL_HUDI_COMPLETED)
             SL_GO(finish(t, tl, &tl->v[i], err));
     for (size_t i = 0; i < tl->n; i++) {
-        struct sl_stat st;
         struct sl_buf path = SL_BUF_INIT;
-        bool there;
+        bool there = false;
 
         if (tl->v[i].action != SL_HUDI_DELTACOMMIT || tl->v[i].state == SL_HUDI_COMPLETED)
             continue;
         sl_instant_path(tl, &tl->v[i], tl->v[i].state, &path);
-        there = sl_buf_ok(&path, NULL) == SL_OK && sl_store_stat(t->store, sl_buf_view(&path), &st, NULL) == SL_OK;
+        rc = sl_buf_ok(&path, err);
+        if (rc == SL_OK)
+            rc = sl_store_exists(t->store, sl_buf_view(&path), &there, err);
         sl_buf_release(&path);
+        SL_GO(rc);
         if (!there) /* a rollback that was finished just now took it */
             continue;
         SL_GO(is_dead(t, tl, &tl->v[i], &dead, err));
@@ -621,7 +646,8 @@ int sl_rollback_dead(struct sl_log *t, struct sl_log_lock *lock, size_t *n, sl_e
         SL_GO(sl_rollback_failed(t, lock, tl->v[i].time, tl->v[i].action, err));
         count++;
     }
-    rc = sweep(t, tl, err);
+    SL_GO(sweep(t, tl, err));
+    rc = sweep_prepared(t, err);
 done:
     if (n)
         *n = count;
