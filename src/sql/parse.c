@@ -264,6 +264,17 @@ struct sl_range sl_p_range(struct sl_parser *p, const char *const *words)
     return r;
 }
 
+int sl_p_assignment(struct sl_parser *p, const char *const *words, struct sl_pair *out)
+{
+    SL_TRY(sl_p_ident(p, "the column", &out->key));
+    if (sl_p_take(p, "."))
+        SL_TRY(sl_p_ident(p, "the column", &out->key));
+    SL_TRY(sl_p_need(p, "="));
+    out->range = sl_p_range(p, words);
+    out->has_value = true;
+    return out->range.first == out->range.last ? sl_p_wants(p, "the new value") : SL_OK;
+}
+
 int sl_p_type(struct sl_parser *p, const struct sl_type **out)
 {
     static const char *const ends[] = {"COMMENT",    "PRIMARY",   "DEFAULT", "FIRST",      "AFTER",

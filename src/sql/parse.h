@@ -36,6 +36,7 @@ const char *sl_p_copy(struct sl_parser *p, sl_str s);                  /* NULL i
 
 /* Tokens up to one of WORDS (ended by NULL) outside of all brackets, or to the end. */
 struct sl_range sl_p_range(struct sl_parser *p, const char *const *words);
+int sl_p_assignment(struct sl_parser *p, const char *const *words, struct sl_pair *out); /* [t.]column = value, up to a word */
 
 /* ---- parts ---- */
 int sl_p_create(struct sl_parser *p) SL_WUR;

@@ -93,14 +93,7 @@ int sl_p_update(struct sl_parser *p)
 
         if (!pair)
             return sl_err_nomem(p->err);
-        SL_TRY(sl_p_ident(p, "the column", &pair->key));
-        if (sl_p_take(p, ".")) /* t.column = ... */
-            SL_TRY(sl_p_ident(p, "the column", &pair->key));
-        SL_TRY(sl_p_need(p, "="));
-        pair->range = sl_p_range(p, ends);
-        pair->has_value = true;
-        if (pair->range.first == pair->range.last)
-            return sl_p_wants(p, "the new value");
+        SL_TRY(sl_p_assignment(p, ends, pair));
     } while (sl_p_take(p, ","));
     if (sl_p_is(p, 0, "FROM"))
         return sl_p_unsupported(p, sl_p_at(p), "UPDATE ... FROM");
