@@ -454,47 +454,48 @@ static int get_body(struct reading *r, const struct shape *s, void *value, sl_st
     return thrift_ok(&r->in) ? SL_OK : damaged(r, name, what, err);
 }
 
+static int get_head(struct reading *r, enum sl_thrift_message *type, enum sl_mpp_method *method, sl_str *name, int32_t *seqid,
+                    const char *what, sl_err *err)
+{
+    sl_str found;
+    int32_t number;
+
+    thrift_head(&r->in, type, &found, &number);
+    if (!thrift_ok(&r->in))
+        return damaged(r, (sl_str){NULL, 0}, what, err);
+    *name = found;
+    *seqid = number;
+    *method = method_of(found);
+    return SL_OK;
+}
+
 int sl_mpp_call_read(enum sl_thrift_protocol p, sl_str message, struct sl_arena *a, struct sl_mpp_call *out, sl_err *err)
 {
     struct reading r = {.in = {.c = sl_cur_of(message), .p = p}, .arena = a, .room = room_of(message)};
     enum sl_thrift_message type;
-    sl_str name;
-    int32_t seqid;
 
     memset(out, 0, sizeof *out);
     out->method = SL_MPP_OTHER;
-    thrift_head(&r.in, &type, &name, &seqid);
-    if (!thrift_ok(&r.in))
-        return damaged(&r, (sl_str){NULL, 0}, "call", err);
-    out->name = name;
-    out->seqid = seqid;
-    out->method = method_of(name);
+    SL_TRY(get_head(&r, &type, &out->method, &out->name, &out->seqid, "call", err));
     if (type != SL_THRIFT_CALL && type != SL_THRIFT_ONEWAY) {
         fail(&r, type == SL_THRIFT_REPLY ? "it is a reply" : "it is an exception", "", "");
-        return damaged(&r, name, "call", err);
+        return damaged(&r, out->name, "call", err);
     }
-    return get_body(&r, methods[out->method].args, &out->u, name, "call", err);
+    return get_body(&r, methods[out->method].args, &out->u, out->name, "call", err);
 }
 
 int sl_mpp_reply_read(enum sl_thrift_protocol p, sl_str message, struct sl_arena *a, struct sl_mpp_reply *out, sl_err *err)
 {
     struct reading r = {.in = {.c = sl_cur_of(message), .p = p}, .arena = a, .room = room_of(message)};
     enum sl_thrift_message type;
-    sl_str name;
-    int32_t seqid;
 
     memset(out, 0, sizeof *out);
     out->method = SL_MPP_OTHER;
-    thrift_head(&r.in, &type, &name, &seqid);
-    if (!thrift_ok(&r.in))
-        return damaged(&r, (sl_str){NULL, 0}, "reply", err);
-    out->name = name;
-    out->seqid = seqid;
-    out->method = method_of(name);
+    SL_TRY(get_head(&r, &type, &out->method, &out->name, &out->seqid, "reply", err));
     out->failed = type == SL_THRIFT_EXCEPTION;
     if (type != SL_THRIFT_REPLY && !out->failed) {
         fail(&r, "it is a call", "", "");
-        return damaged(&r, name, "reply", err);
+        return damaged(&r, out->name, "reply", err);
     }
-    return get_body(&r, out->failed ? &failure : methods[out->method].result, &out->u, name, "reply", err);
+    return get_body(&r, out->failed ? &failure : methods[out->method].result, &out->u, out->name, "reply", err);
 }
