@@ -422,13 +422,6 @@ void sl_compactor_feed(struct sl_compactor *c, const char *user, int64_t identif
     pthread_mutex_unlock(&c->lock);
 }
 
-void sl_compactor_report(struct sl_compactor *c, struct sl_compact_report *out)
-{
-    pthread_mutex_lock(&c->lock);
-    *out = c->report;
-    pthread_mutex_unlock(&c->lock);
-}
-
 void sl_compactor_close(struct sl_compactor *c, bool drain, struct sl_compact_report *report)
 {
     if (!c)

@@ -23,7 +23,6 @@ int sl_compactor_open(struct sl_env *env, sl_str table, uint32_t workers, struct
 void sl_compactor_feed(struct sl_compactor *c, const char *user, int64_t identifier, int64_t snapshot_id,
                        const struct sl_manifest_entry *adds, size_t n);
 
-void sl_compactor_report(struct sl_compactor *c, struct sl_compact_report *out); /* so far; any thread */
 
 /* Ends the threads and frees C. DRAIN: first finish what is planned and commit it; else running tasks are given up and their
  * files removed. REPORT may be NULL. C NULL is fine. */

@@ -98,11 +98,6 @@ void sl_bytes_charge(struct sl_bytes *b, struct sl_mempool_query *q, uint64_t n)
     b->charged += n;
 }
 
-uint64_t sl_bytes_charged(const struct sl_bytes *b)
-{
-    return b->charged;
-}
-
 void sl_bytes_discharge(struct sl_bytes *b)
 {
     struct sl_mempool_query *q = b->query;

@@ -9,7 +9,6 @@
 
 /* From now on B holds N reserved bytes of Q, which are released with the last reference. */
 void sl_bytes_charge(struct sl_bytes *b, struct sl_mempool_query *q, uint64_t n);
-uint64_t sl_bytes_charged(const struct sl_bytes *b);
 /* The reserved bytes are given back now: the memory is the caller's own from here on. */
 void sl_bytes_discharge(struct sl_bytes *b);
 /* Of one reference only; keeps the content. Wrapped memory cannot be resized. */

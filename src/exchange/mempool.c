@@ -132,14 +132,6 @@ void sl_mempool_query_unref(struct sl_mempool_query *q)
     pool_unref_locked(p);
 }
 
-uint64_t sl_mempool_query_used(struct sl_mempool_query *q)
-{
-    pthread_mutex_lock(&q->pool->lock);
-    uint64_t n = q->used;
-    pthread_mutex_unlock(&q->pool->lock);
-    return n;
-}
-
 static bool query_has_room(const struct sl_mempool_query *q, uint64_t n)
 {
     return n <= q->pool->query_limit - q->used;

@@ -23,7 +23,6 @@ uint64_t sl_mempool_peak(struct sl_mempool *p);
 int sl_mempool_query_get(struct sl_mempool *p, sl_str name, struct sl_mempool_query **out, sl_err *err) SL_WUR;
 struct sl_mempool_query *sl_mempool_query_ref(struct sl_mempool_query *q);
 void sl_mempool_query_unref(struct sl_mempool_query *q); /* NULL is fine */
-uint64_t sl_mempool_query_used(struct sl_mempool_query *q);
 
 /* At once or not at all. SL_ENOMEM says why; it has SL_ERR_RETRY if there may be room later. */
 int sl_mempool_reserve(struct sl_mempool_query *q, uint64_t n, sl_err *err) SL_WUR;

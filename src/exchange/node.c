@@ -51,21 +51,6 @@ char *sl_exchange_address(struct sl_arena *a, const char *address, sl_err *err)
     return copy;
 }
 
-struct sl_mempool *sl_exchange_pool(struct sl_exchange *x)
-{
-    return x->pool;
-}
-
-const struct sl_settings *sl_exchange_settings(const struct sl_exchange *x)
-{
-    return x->settings;
-}
-
-struct sl_client *sl_exchange_client(struct sl_exchange *x)
-{
-    return x->client;
-}
-
 int sl_exchange_port(const struct sl_exchange *x)
 {
     return x->server ? sl_server_port(x->server) : 0;

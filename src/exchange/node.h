@@ -13,8 +13,5 @@
 int sl_exchange_answer_get(const struct sl_settings *settings, struct sl_sink *sink, const struct sl_mpp_get *get, struct sl_answer *answer,
                            sl_err *err) SL_WUR;
 
-struct sl_mempool *sl_exchange_pool(struct sl_exchange *x);                   /* borrowed */
-const struct sl_settings *sl_exchange_settings(const struct sl_exchange *x); /* borrowed */
-struct sl_client *sl_exchange_client(struct sl_exchange *x);               /* borrowed */
 
 #endif

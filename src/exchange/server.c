@@ -359,14 +359,6 @@ int sl_server_port(const struct sl_server *s)
     return s->port;
 }
 
-size_t sl_server_clients(struct sl_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    size_t n = s->nclients;
-    pthread_mutex_unlock(&s->lock);
-    return n;
-}
-
 void sl_server_pause(struct sl_server *s)
 {
     uint64_t one = 1;

@@ -43,7 +43,6 @@ struct sl_server_setup {
 
 int sl_server_start(const struct sl_server_setup *setup, struct sl_server **out, sl_err *err) SL_WUR;
 int sl_server_port(const struct sl_server *s);
-size_t sl_server_clients(struct sl_server *s);
 void sl_server_pause(struct sl_server *s); /* no new connections; those that are go on */
 void sl_server_stop(struct sl_server *s);  /* ends all connections and frees it; NULL is fine */
 

@@ -242,8 +242,3 @@ void sl_hudi_file_id_new(struct sl_buf *out)
     sl_uuid(uuid);
     sl_buf_printf(out, "%s-0", uuid);
 }
-
-void sl_hudi_token_put(struct sl_buf *out, int64_t task, int64_t stage, int64_t attempt)
-{
-    sl_buf_printf(out, "%lld-%lld-%lld", (long long)task, (long long)stage, (long long)attempt);
-}

@@ -68,7 +68,6 @@ int sl_hudi_log_cmp(const struct sl_hudi_log_name *a, const struct sl_hudi_log_n
 
 void sl_hudi_file_id_new(struct sl_buf *out);            /* random UUID + "-0" */
 bool sl_hudi_file_id_ok(sl_str file_id);                 /* not empty; no '_', '.', '/' */
-void sl_hudi_token_put(struct sl_buf *out, int64_t task, int64_t stage, int64_t attempt); /* "0-1-2" */
 #define SL_HUDI_ROLLBACK_TOKEN "1-0-1"
 
 /* ---- partitions ---- */

@@ -15,11 +15,6 @@ void sl_store_fail_nth(int64_t n, int code)
     atomic_store(&fail_at, n > 0 ? atomic_load(&steps) + n : 0);
 }
 
-int64_t sl_store_step_count(void)
-{
-    return atomic_load(&steps);
-}
-
 __attribute__((constructor)) static void read_environment(void)
 {
     sl_str text = sl_str_c(getenv("SLUICE_FAIL_STORE"));

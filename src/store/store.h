@@ -94,7 +94,6 @@ void sl_store_machine(struct sl_machine *out);
 
 #ifdef SL_FAILPOINTS
 void sl_store_fail_nth(int64_t n, int code); /* tests: the n-th step from now fails once with CODE; 0 = off */
-int64_t sl_store_step_count(void);           /* tests: steps so far */
 #endif
 
 #endif

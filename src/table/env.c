@@ -102,11 +102,6 @@ void sl_env_trim(struct sl_env *env)
     pthread_mutex_unlock(&env->lock);
 }
 
-uint64_t sl_env_memory(const struct sl_env *env)
-{
-    return env->memory;
-}
-
 unsigned sl_env_threads(const struct sl_env *env)
 {
     return env->threads;

@@ -10,7 +10,6 @@
 
 struct sl_catalog *sl_env_catalog(struct sl_env *env);                                  /* borrowed */
 int sl_env_engine(struct sl_env *env, struct sl_engine **out, sl_err *err) SL_WUR;      /* borrowed; opened by the first call */
-uint64_t sl_env_memory(const struct sl_env *env);                                       /* the limit in bytes */
 unsigned sl_env_threads(const struct sl_env *env);
 
 /* "t", "db.t", "db.t$branch_b" in the warehouse (no database = "default"), or a path to a table's folder (anything with a '/').

@@ -483,11 +483,6 @@ void sl_system_rows_free(struct sl_system_rows *s)
     sl_free(s);
 }
 
-size_t sl_system_rows_count(const struct sl_system_rows *s)
-{
-    return s->rows.n;
-}
-
 /* ---- as a source ---- */
 
 static int cursor_open(void *self, void **local, sl_err *err)

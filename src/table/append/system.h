@@ -17,7 +17,6 @@ struct sl_system_rows;
 int sl_system_rows_open(struct sl_append *t, sl_str which, const struct sl_selector *sel, struct sl_system_rows **out,
                         sl_err *err) SL_WUR;
 void sl_system_rows_free(struct sl_system_rows *s); /* NULL is fine */
-size_t sl_system_rows_count(const struct sl_system_rows *s);
 
 /* A source for sl_rows_register, valid while S is; any number of scans. */
 struct sl_row_source sl_system_rows_source(struct sl_system_rows *s);

@@ -87,7 +87,5 @@ struct sl_log_finished {
  * for SL_LOG_PARTLY and errors. Takes the lock. With SL_ERR_UNKNOWN_OUTCOME it may be done. */
 int sl_log_compact_complete(struct sl_log *t, int64_t instant, const struct sl_log_finished *v, size_t n, enum sl_log_outcome *out,
                             sl_err *err) SL_WUR;
-/* Takes the plan at INSTANT back, under LOCK. SL_ECONFLICT if it is completed, or if logs were written behind it: then it has to be run. */
-int sl_log_compact_cancel(struct sl_log *t, struct sl_log_lock *lock, int64_t instant, sl_err *err) SL_WUR;
 
 #endif

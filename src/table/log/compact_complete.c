@@ -41,14 +41,6 @@ static int remove_path(struct completion *c, struct sl_buf *path, sl_err *err)
     return rc;
 }
 
-static int remove_instant(struct completion *c, enum sl_hudi_state state, sl_err *err)
-{
-    struct sl_buf path = SL_BUF_INIT;
-
-    instant_file(c, SL_HUDI_COMPACTION, state, &path);
-    return remove_path(c, &path, err);
-}
-
 static int remove_prepared(struct completion *c, sl_err *err)
 {
     struct sl_buf path = SL_BUF_INIT;
@@ -135,8 +127,8 @@ static bool of_plan(void *user, const struct sl_view_partition *p)
     return false;
 }
 
-/* Base files that an attempt named before it died. LOGS: are there logs behind the plan? */
-static int sweep_bases(struct completion *c, bool *logs, sl_err *err)
+/* Base files that an attempt named before it died. */
+static int sweep_bases(struct completion *c, sl_err *err)
 {
     struct sl_view_spec spec = {.wanted = of_plan, .user = c};
     struct sl_view *v = NULL;
@@ -146,19 +138,12 @@ static int sweep_bases(struct completion *c, bool *logs, sl_err *err)
     for (size_t i = 0; i < v->nstrays; i++) {
         const struct sl_log_file *f = v->strays[i].file;
 
-        if (f->instant != c->instant)
+        if (f->instant != c->instant || f->version) /* a log that was written behind the plan stays */
             continue;
-        if (f->version) {
-            *logs = true;
-            continue;
-        }
         rc = sl_store_remove(c->t->store, sl_str_c(f->path), err);
         if (rc != SL_ENOTFOUND)
             SL_GO(rc);
     }
-    for (size_t i = 0; i < v->ngroups; i++)
-        for (size_t k = 0; k < v->groups[i].nslices; k++)
-            *logs = *logs || (v->groups[i].slices[k].instant == c->instant && v->groups[i].slices[k].nlogs);
     rc = SL_OK;
 done:
     sl_view_free(v);
@@ -352,8 +337,6 @@ done:
 
 static int complete(struct completion *c, enum sl_log_outcome *out, sl_err *err)
 {
-    bool logs = false;
-
     SL_TRY(read_plan(c, out, err));
     if (*out != SL_LOG_DONE) {
         discard_all(c);
@@ -366,7 +349,7 @@ static int complete(struct completion *c, enum sl_log_outcome *out, sl_err *err)
     SL_TRY(check_staged(c, err));
     SL_TRY(put_inflight(c, err));
     SL_TRY(remove_prepared(c, err));
-    SL_TRY(sweep_bases(c, &logs, err));
+    SL_TRY(sweep_bases(c, err));
     SL_TRY(name_all(c, err));
     SL_TRY(publish(c, err));
     remove_markers(c);
@@ -391,44 +374,5 @@ done:
     sl_arena_release(&c.arena);
     if (rc != SL_OK)
         sl_err_ctx(err, "committing the compaction %s of the table %s", c.text, t->label);
-    return rc;
-}
-
-/* ---- taking a plan back ---- */
-
-static int cancel(struct completion *c, sl_err *err)
-{
-    enum sl_log_outcome state;
-    bool logs = false;
-
-    SL_TRY(sl_log_lock_check(c->lock, err));
-    SL_TRY(remove_prepared(c, err));
-    SL_TRY(read_plan(c, &state, err));
-    if (state == SL_LOG_NO_PLAN)
-        return SL_OK;
-    if (state == SL_LOG_KNOWN)
-        return sl_err_set(err, SL_ECONFLICT, "the compaction %s of the table %s is committed", c->text, c->t->label);
-    SL_TRY(sweep_bases(c, &logs, err));
-    if (logs) {
-        sl_err_set(err, SL_ECONFLICT, "logs were written behind the pending compaction %s of the table %s, so it cannot be taken back", c->text,
-                   c->t->label);
-        sl_err_hint(err, "run it: sluice compact");
-        return SL_ECONFLICT;
-    }
-    remove_markers(c);
-    SL_TRY(remove_instant(c, SL_HUDI_INFLIGHT, err));
-    SL_TRY(remove_instant(c, SL_HUDI_REQUESTED, err));
-    return sl_store_sync_dir(c->t->store, sl_str_c(c->t->instants), err);
-}
-
-int sl_log_compact_cancel(struct sl_log *t, struct sl_log_lock *lock, int64_t instant, sl_err *err)
-{
-    struct completion c = {.t = t, .lock = lock, .instant = instant, .arena = SL_ARENA_INIT};
-    int rc;
-
-    sl_hudi_instant_text(instant, c.text);
-    rc = cancel(&c, err);
-    sl_timeline_free(c.timeline);
-    sl_arena_release(&c.arena);
     return rc;
 }
