@@ -31,6 +31,32 @@ int sl_vector_set_null(struct sl_vector *v, size_t row, sl_err *err)
     return SL_OK;
 }
 
+void sl_vector_set_decimal(struct sl_vector *v, size_t row, sl_i128 value)
+{
+    if (v->type->precision <= 4)
+        ((int16_t *)v->data)[row] = (int16_t)value;
+    else if (v->type->precision <= 9)
+        ((int32_t *)v->data)[row] = (int32_t)value;
+    else if (v->type->precision <= 18)
+        ((int64_t *)v->data)[row] = (int64_t)value;
+    else
+        memcpy((char *)v->data + row * sizeof value, &value, sizeof value); /* the engine aligns them to 8 bytes only */
+}
+
+sl_i128 sl_vector_decimal(const struct sl_vector *v, size_t row)
+{
+    sl_i128 value;
+
+    if (v->type->precision <= 4)
+        return ((const int16_t *)v->data)[row];
+    if (v->type->precision <= 9)
+        return ((const int32_t *)v->data)[row];
+    if (v->type->precision <= 18)
+        return ((const int64_t *)v->data)[row];
+    memcpy(&value, (const char *)v->data + row * sizeof value, sizeof value);
+    return value;
+}
+
 int sl_vector_put_bytes(struct sl_vector *v, size_t row, sl_str bytes, sl_err *err)
 {
     union sl_string_cell *cell = (union sl_string_cell *)v->data + row;

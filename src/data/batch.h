@@ -23,7 +23,7 @@
 #define SL_DATA_BATCH_H
 
 #include "base/str.h"
-#include "data/type.h"
+#include "data/value.h"
 
 /* How text and bytes lie in a vector: up to 12 bytes within the cell, longer ones behind a pointer. */
 union sl_string_cell {
@@ -70,6 +70,10 @@ struct sl_batch {
 
 /* NULL in ROW; also in the members of a ROW. */
 int sl_vector_set_null(struct sl_vector *v, size_t row, sl_err *err) SL_WUR;
+
+/* Unscaled values of a DECIMAL, as wide as its precision asks for. */
+void sl_vector_set_decimal(struct sl_vector *v, size_t row, sl_i128 value);
+sl_i128 sl_vector_decimal(const struct sl_vector *v, size_t row);
 
 /* Text and bytes. Text kinds refuse bytes that are not UTF-8 (SL_EINPUT with the position). Copies. */
 int sl_vector_put_bytes(struct sl_vector *v, size_t row, sl_str bytes, sl_err *err) SL_WUR;

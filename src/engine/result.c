@@ -91,6 +91,8 @@ static int64_t clamp(sl_i128 v)
 
 static sl_i128 integer(const struct sl_column *c, size_t row)
 {
+    sl_i128 wide;
+
     switch (c->type) {
     case DUCKDB_TYPE_BOOLEAN: case DUCKDB_TYPE_UTINYINT: return ((const uint8_t *)c->data)[row];
     case DUCKDB_TYPE_TINYINT: return ((const int8_t *)c->data)[row];
@@ -102,7 +104,7 @@ static sl_i128 integer(const struct sl_column *c, size_t row)
     case DUCKDB_TYPE_BIGINT: case DUCKDB_TYPE_TIME: case DUCKDB_TYPE_TIMESTAMP: case DUCKDB_TYPE_TIMESTAMP_S:
     case DUCKDB_TYPE_TIMESTAMP_MS: case DUCKDB_TYPE_TIMESTAMP_NS: case DUCKDB_TYPE_TIMESTAMP_TZ:
         return ((const int64_t *)c->data)[row];
-    case DUCKDB_TYPE_HUGEINT: return ((const sl_i128 *)c->data)[row];
+    case DUCKDB_TYPE_HUGEINT: memcpy(&wide, (const char *)c->data + row * sizeof wide, sizeof wide); return wide; /* aligned to 8 bytes only */
     default: return 0;
     }
 }

@@ -3,20 +3,6 @@
 
 /* ---- decimals ---- */
 
-sl_i128 ts_decimal_get(const struct sl_vector *v, size_t row)
-{
-    sl_i128 d;
-
-    if (v->type->precision <= 4)
-        return ((const int16_t *)v->data)[row];
-    if (v->type->precision <= 9)
-        return ((const int32_t *)v->data)[row];
-    if (v->type->precision <= 18)
-        return ((const int64_t *)v->data)[row];
-    memcpy(&d, (const char *)v->data + row * sizeof d, sizeof d); /* the engine aligns them to 8 bytes only */
-    return d;
-}
-
 static bool digits_fit(sl_i128 d, int32_t precision)
 {
     sl_i128 limit = 1;
@@ -30,14 +16,7 @@ bool ts_decimal_set(struct sl_vector *v, size_t row, sl_i128 d)
 {
     if (!digits_fit(d, v->type->precision))
         return false;
-    if (v->type->precision <= 4)
-        ((int16_t *)v->data)[row] = (int16_t)d;
-    else if (v->type->precision <= 9)
-        ((int32_t *)v->data)[row] = (int32_t)d;
-    else if (v->type->precision <= 18)
-        ((int64_t *)v->data)[row] = (int64_t)d;
-    else
-        memcpy((char *)v->data + row * sizeof d, &d, sizeof d);
+    sl_vector_set_decimal(v, row, d);
     return true;
 }
 
@@ -114,7 +93,7 @@ static unsigned char *put_fixed(unsigned char *p, const struct sl_vector *v, siz
     uint16_t half;
 
     if (v->type->kind == SL_DECIMAL) {
-        ts_decimal_put(p, size, ts_decimal_get(v, row));
+        ts_decimal_put(p, size, sl_vector_decimal(v, row));
     } else if (size == 1) {
         *p = ((const uint8_t *)v->data)[row];
     } else if (size == 2) {

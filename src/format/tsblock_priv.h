@@ -65,7 +65,6 @@ static inline size_t ts_decimal_size(int32_t precision)
     return precision <= 9 ? 4 : precision <= 18 ? 8 : 16;
 }
 /* ... and in a vector, whose cells these read and write. */
-sl_i128 ts_decimal_get(const struct sl_vector *v, size_t row);
 bool ts_decimal_set(struct sl_vector *v, size_t row, sl_i128 d); /* false: more digits than the type has */
 void ts_decimal_put(unsigned char *p, size_t size, sl_i128 d);
 sl_i128 ts_decimal_of(const unsigned char *p, size_t size);

@@ -30,7 +30,7 @@ static int32_t as_int32(const struct sl_ts_column *c, const struct sl_vector *v,
     int m, d;
 
     if (c->form == SL_TS_UNSCALED)
-        return (int32_t)ts_decimal_get(v, row);
+        return (int32_t)sl_vector_decimal(v, row);
     if (c->form == SL_TS_YYYYMMDD) {
         sl_days_to_civil(((const int32_t *)v->data)[row], &y, &m, &d);
         return (int32_t)(y * 10000 + m * 100 + d);
@@ -45,7 +45,7 @@ static int32_t as_int32(const struct sl_ts_column *c, const struct sl_vector *v,
 static int64_t as_int64(const struct sl_ts_column *c, const struct sl_vector *v, size_t row)
 {
     if (c->form == SL_TS_UNSCALED)
-        return (int64_t)ts_decimal_get(v, row);
+        return (int64_t)sl_vector_decimal(v, row);
     int64_t x = ((const int64_t *)v->data)[row]; /* DOUBLE: its bits */
     return c->form == SL_TS_MILLIS ? x / (c->type->precision > 6 ? 1000000 : 1000) : x;
 }
@@ -66,7 +66,7 @@ static bool alike(const struct sl_ts_column *c, const struct sl_vector *v, size_
     if (c->form == SL_TS_NESTED)
         return false; /* too dear to find out */
     if (c->form == SL_TS_UNSCALED)
-        return ts_decimal_get(v, a) == ts_decimal_get(v, b);
+        return sl_vector_decimal(v, a) == sl_vector_decimal(v, b);
     return sl_str_eq(sl_vector_bytes(v, a), sl_vector_bytes(v, b));
 }
 
@@ -201,7 +201,7 @@ static unsigned char *put_bytes(unsigned char *p, const struct sl_ts_column *c, 
     if (c->form == SL_TS_NESTED)
         return ts_nested_put(p, v, row);
     if (c->form == SL_TS_UNSCALED)
-        ts_decimal_put(p, 16, ts_decimal_get(v, row));
+        ts_decimal_put(p, 16, sl_vector_decimal(v, row));
     else if (n)
         memcpy(p, sl_vector_bytes(v, row).p, n);
     return p + n;

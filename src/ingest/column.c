@@ -211,18 +211,6 @@ void sl_store_i64(struct sl_vector *v, size_t row, enum sl_kind kind, int64_t va
     }
 }
 
-void sl_store_decimal(struct sl_vector *v, size_t row, int32_t precision, sl_i128 value)
-{
-    if (precision <= 4)
-        ((int16_t *)v->data)[row] = (int16_t)value;
-    else if (precision <= 9)
-        ((int32_t *)v->data)[row] = (int32_t)value;
-    else if (precision <= 18)
-        ((int64_t *)v->data)[row] = (int64_t)value;
-    else
-        memcpy((char *)v->data + row * sizeof value, &value, sizeof value);
-}
-
 int sl_put_number(struct sl_put *put, const struct sl_column *c, struct sl_vector *v, size_t row, sl_str text)
 {
     const struct sl_type *t = c->type;
@@ -239,7 +227,7 @@ int sl_put_number(struct sl_put *put, const struct sl_column *c, struct sl_vecto
     if (t->kind == SL_DECIMAL) {
         if (!sl_number_to_decimal(text, t->precision, t->scale, &d, &why))
             return sl_fault_value(put, c, text, why);
-        sl_store_decimal(v, row, t->precision, d);
+        sl_vector_set_decimal(v, row, d);
         return SL_OK;
     }
     bool ok = t->kind == SL_FLOAT ? sl_number_to_float(text, (float *)v->data + row, &why)

@@ -68,6 +68,5 @@ void sl_vector_revive(struct sl_vector *v, size_t row); /* takes back NULLs of a
 
 bool sl_range_of(enum sl_kind kind, int64_t *min, int64_t *max); /* of integer kinds; false for others */
 void sl_store_i64(struct sl_vector *v, size_t row, enum sl_kind kind, int64_t value);
-void sl_store_decimal(struct sl_vector *v, size_t row, int32_t precision, sl_i128 value);
 
 #endif

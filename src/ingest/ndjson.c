@@ -348,7 +348,7 @@ static bool put_quick(const struct sl_type *t, struct sl_vector *v, size_t row, 
             return false;
         if (t->precision <= 18 && (scaled >= integer_powers[t->precision] || scaled <= -integer_powers[t->precision]))
             return false;
-        sl_store_decimal(v, row, t->precision, scaled);
+        sl_vector_set_decimal(v, row, scaled);
         return true;
     default:
         if (q->fraction || !sl_range_of(t->kind, &min, &max) || value < min || value > max)

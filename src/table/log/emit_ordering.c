@@ -7,8 +7,7 @@ static int decimal(const struct sl_vector *v, size_t row, struct sl_arena *a, st
 {
     enum { SCALE = 15 }; /* of the wrapper */
     const int32_t p = v->type->precision;
-    sl_i128 n = p <= 4 ? ((const int16_t *)v->data)[row] : p <= 9 ? ((const int32_t *)v->data)[row] : p <= 18 ? ((const int64_t *)v->data)[row]
-                                                                                                             : ((const sl_i128 *)v->data)[row];
+    sl_i128 n = sl_vector_decimal(v, row);
     unsigned char *bytes = sl_arena_alloc(a, 16);
     size_t from = 0;
 

@@ -78,18 +78,6 @@ static int64_t in_micros(const struct sl_value *v)
     return v->u.t.ms * 1000 + v->u.t.ns / 1000;
 }
 
-static void put_decimal(struct sl_vector *v, size_t row, sl_i128 d)
-{
-    if (v->type->precision <= 4)
-        ((int16_t *)v->data)[row] = (int16_t)d;
-    else if (v->type->precision <= 9)
-        ((int32_t *)v->data)[row] = (int32_t)d;
-    else if (v->type->precision <= 18)
-        ((int64_t *)v->data)[row] = (int64_t)d;
-    else
-        ((sl_i128 *)v->data)[row] = d;
-}
-
 static int put_value(struct sl_vector *v, size_t row, const struct sl_value *value, sl_err *err)
 {
     if (value->null)
@@ -122,7 +110,7 @@ static int put_value(struct sl_vector *v, size_t row, const struct sl_value *val
         ((int64_t *)v->data)[row] = in_micros(value);
         break;
     case SL_DECIMAL:
-        put_decimal(v, row, value->u.d);
+        sl_vector_set_decimal(v, row, value->u.d);
         break;
     case SL_CHAR:
     case SL_VARCHAR:
