@@ -108,6 +108,18 @@ void sl_json_dump(struct sl_buf *out, const json_t *value, bool pretty)
         out->failed = true;
 }
 
+void sl_json_put(bool *failed, json_t *object, const char *key, json_t *value)
+{
+    if (!value || json_object_set_new(object, key, value) != 0)
+        *failed = true;
+}
+
+void sl_json_push(bool *failed, json_t *array, json_t *value)
+{
+    if (!value || json_array_append_new(array, value) != 0)
+        *failed = true;
+}
+
 json_t *sl_json_member(const json_t *obj, const char *name)
 {
     json_t *v = json_object_get(obj, name);

@@ -23,6 +23,10 @@ int sl_json_i64_opt(const json_t *obj, const char *name, int64_t *out, sl_err *e
 int sl_json_bool_opt(const json_t *obj, const char *name, bool *out, sl_err *err) SL_WUR;
 json_t *sl_json_member(const json_t *obj, const char *name); /* borrowed; NULL if absent or null */
 
+/* Adding to a tree, which takes VALUE over. *FAILED is set where VALUE is NULL or there is no memory: one look at the end is enough. */
+void sl_json_put(bool *failed, json_t *object, const char *key, json_t *value);
+void sl_json_push(bool *failed, json_t *array, json_t *value);
+
 /* Writing without a tree: a string with its quotes and escapes. */
 void sl_buf_json_string(struct sl_buf *b, sl_str s);
 

@@ -22,18 +22,6 @@ struct inspection {
     bool nomem;
 };
 
-static void set(struct inspection *x, json_t *object, const char *key, json_t *value)
-{
-    if (!value || json_object_set_new(object, key, value) != 0)
-        x->nomem = true;
-}
-
-static void append(struct inspection *x, json_t *list, json_t *value)
-{
-    if (!value || json_array_append_new(list, value) != 0)
-        x->nomem = true;
-}
-
 static void set_text(struct inspection *x, json_t *object, const char *key, const char *text)
 {
     if (!text)
@@ -51,7 +39,7 @@ static void set_text(struct inspection *x, json_t *object, const char *key, cons
         value = b.p ? json_string(b.p) : NULL;
         sl_buf_release(&b);
     }
-    set(x, object, key, value);
+    sl_json_put(&x->nomem, object, key, value);
 }
 
 static void set_view(struct inspection *x, json_t *object, const char *key, sl_str text)
@@ -66,7 +54,7 @@ static void set_view(struct inspection *x, json_t *object, const char *key, sl_s
 
 static void set_number(struct inspection *x, json_t *object, const char *key, int64_t v)
 {
-    set(x, object, key, json_integer(v));
+    sl_json_put(&x->nomem, object, key, json_integer(v));
 }
 
 /* ---- schema ---- */
@@ -76,17 +64,17 @@ static void add_schema(struct inspection *x)
     const struct sl_schema *s = x->t->schema;
     json_t *schema = json_object(), *fields = json_array(), *keys = json_array(), *options = json_object();
 
-    set(x, x->doc, "schema", schema);
+    sl_json_put(&x->nomem, x->doc, "schema", schema);
     set_number(x, schema, "id", s->id);
-    set(x, schema, "fields", fields);
-    set(x, schema, "partitionKeys", keys);
-    set(x, schema, "options", options);
+    sl_json_put(&x->nomem, schema, "fields", fields);
+    sl_json_put(&x->nomem, schema, "partitionKeys", keys);
+    sl_json_put(&x->nomem, schema, "options", options);
     for (size_t i = 0; i < s->nfields; i++) {
         struct sl_buf sql = SL_BUF_INIT;
         json_t *f = json_object();
 
         sl_type_sql(&sql, s->fields[i].type);
-        append(x, fields, f);
+        sl_json_push(&x->nomem, fields, f);
         set_number(x, f, "id", s->fields[i].id);
         set_text(x, f, "name", s->fields[i].name);
         set_text(x, f, "type", sql.p ? sql.p : "");
@@ -94,7 +82,7 @@ static void add_schema(struct inspection *x)
         sl_buf_release(&sql);
     }
     for (size_t i = 0; i < s->npartition; i++)
-        append(x, keys, json_string(s->partition_keys[i]));
+        sl_json_push(&x->nomem, keys, json_string(s->partition_keys[i]));
     for (size_t i = 0; i < s->noptions; i++)
         set_text(x, options, s->options[i].key, s->options[i].value);
     set_text(x, schema, "comment", s->comment);
@@ -139,7 +127,7 @@ static void add_unreadable(struct inspection *x, json_t *list, int64_t id, const
 {
     json_t *o = json_object();
 
-    append(x, list, o);
+    sl_json_push(&x->nomem, list, o);
     set_number(x, o, "id", id);
     set_text(x, o, "error", why->text);
 }
@@ -150,7 +138,7 @@ static int add_snapshots(struct inspection *x, sl_err *err)
     struct sl_ids ids = {0};
     int rc;
 
-    set(x, x->doc, "snapshots", list);
+    sl_json_put(&x->nomem, x->doc, "snapshots", list);
     SL_GO(sl_snapshot_ids(x->t, &ids, err));
     for (size_t i = 0; i < ids.n; i++) {
         struct sl_snapshot s = {0};
@@ -160,7 +148,7 @@ static int add_snapshots(struct inspection *x, sl_err *err)
         if (rc == SL_OK) {
             json_t *o = json_object();
 
-            append(x, list, o);
+            sl_json_push(&x->nomem, list, o);
             describe_snapshot(x, o, &s);
             count_files(x, o, &s);
         } else if (rc != SL_ENOTFOUND) {
@@ -181,15 +169,15 @@ static int add_tags(struct inspection *x, sl_err *err)
     struct sl_names names = {0}, others = {0};
     int rc;
 
-    set(x, x->doc, "tags", list);
-    set(x, x->doc, "branches", branches);
+    sl_json_put(&x->nomem, x->doc, "tags", list);
+    sl_json_put(&x->nomem, x->doc, "branches", branches);
     SL_GO(sl_tag_names(x->t, &names, err));
     for (size_t i = 0; i < names.n; i++) {
         struct sl_snapshot s = {0};
         sl_err why = SL_ERR_INIT;
         json_t *o = json_object();
 
-        append(x, list, o);
+        sl_json_push(&x->nomem, list, o);
         set_text(x, o, "name", names.v[i]);
         if (sl_tag_get(x->t, sl_str_c(names.v[i]), &s, &why) == SL_OK) {
             set_number(x, o, "snapshot", s.id);
@@ -201,7 +189,7 @@ static int add_tags(struct inspection *x, sl_err *err)
     }
     SL_GO(sl_branch_names(x->t, &others, err));
     for (size_t i = 0; i < others.n; i++)
-        append(x, branches, json_string(others.v[i]));
+        sl_json_push(&x->nomem, branches, json_string(others.v[i]));
 done:
     sl_names_release(&names);
     sl_names_release(&others);
@@ -242,7 +230,7 @@ static void add_positions(struct inspection *x, json_t *current)
         if (strncmp(x->snapshot.properties[i].key, SL_POSITION_PREFIX, n) == 0)
             set_text(x, positions, x->snapshot.properties[i].key + n, x->snapshot.properties[i].value);
     if (json_object_size(positions))
-        set(x, current, "positions", positions);
+        sl_json_put(&x->nomem, current, "positions", positions);
     else
         json_decref(positions);
 }
@@ -273,7 +261,7 @@ static int add_current(struct inspection *x, sl_err *err)
     json_t *current = json_object();
     int64_t rows = 0, bytes = 0, least = INT64_MAX, most = 0;
 
-    set(x, x->doc, "current", current);
+    sl_json_put(&x->nomem, x->doc, "current", current);
     describe_snapshot(x, current, &x->snapshot);
     for (size_t i = 0; i < x->live.n; i++) {
         int64_t size = x->live.v[i]->file.file_size;
@@ -301,13 +289,13 @@ static int add_partitions(struct inspection *x, sl_err *err)
     json_t *list = json_array();
     int rc = SL_OK;
 
-    set(x, x->doc, "partitions", list);
+    sl_json_put(&x->nomem, x->doc, "partitions", list);
     if (x->t->npartition)
         SL_GO(sl_partitions_of(x->t, &x->live, &found, err));
     for (size_t i = 0; i < found.n; i++) {
         json_t *o = json_object();
 
-        append(x, list, o);
+        sl_json_push(&x->nomem, list, o);
         set_text(x, o, "partition", found.v[i].text);
         set_number(x, o, "files", found.v[i].files);
         set_number(x, o, "rows", found.v[i].rows);
@@ -324,13 +312,13 @@ static int add_manifests(struct inspection *x, sl_err *err)
     json_t *list = json_array();
     int rc = SL_OK;
 
-    set(x, x->doc, "manifests", list);
+    sl_json_put(&x->nomem, x->doc, "manifests", list);
     if (x->snapshot.id)
         SL_GO(sl_snapshot_manifests(x->t, &x->snapshot, SL_LIST_BASE | SL_LIST_DELTA, &found, err));
     for (size_t i = 0; i < found.n; i++) {
         json_t *o = json_object();
 
-        append(x, list, o);
+        sl_json_push(&x->nomem, list, o);
         set_view(x, o, "name", found.v[i].file_name);
         set_number(x, o, "bytes", found.v[i].file_size);
         set_number(x, o, "added", found.v[i].num_added_files);
@@ -350,7 +338,7 @@ static int add_stats(struct inspection *x, json_t *o, const struct sl_data_file 
     const sl_str *listed = d->has_value_stats_cols ? d->value_stats_cols : d->has_write_cols ? d->write_cols : NULL;
     json_t *stats = json_object();
 
-    set(x, o, "stats", stats);
+    sl_json_put(&x->nomem, o, "stats", stats);
     int rc = sl_append_schema(x->t, d->schema_id, &s, err);
     if (rc != SL_OK)
         return rc == SL_ENOMEM || rc == SL_ECANCELLED ? rc : SL_OK;
@@ -372,12 +360,12 @@ static int add_stats(struct inspection *x, json_t *o, const struct sl_data_file 
         if (!f || !sl_stats_column(&d->value_stats, types, n, i, &c) || (!c.has_nulls && !c.has_bounds))
             continue;
         column = json_object();
-        set(x, stats, f->name, column);
+        sl_json_put(&x->nomem, stats, f->name, column);
         if (c.has_nulls)
             set_number(x, column, "nulls", c.null_count);
         if (c.has_bounds) {
-            set(x, column, "min", sl_value_json(types[i], &c.min));
-            set(x, column, "max", sl_value_json(types[i], &c.max));
+            sl_json_put(&x->nomem, column, "min", sl_value_json(types[i], &c.min));
+            sl_json_put(&x->nomem, column, "max", sl_value_json(types[i], &c.max));
         }
     }
     sl_free(types);
@@ -391,7 +379,7 @@ static int add_file(struct inspection *x, json_t *list, const struct sl_manifest
     bool external;
     int rc;
 
-    append(x, list, o);
+    sl_json_push(&x->nomem, list, o);
     SL_GO(sl_append_file_path(x->t, e, &path, &external, err));
     set_view(x, o, "path", sl_buf_view(&path));
     set_number(x, o, "rows", e->file.row_count);
@@ -410,7 +398,7 @@ static int add_files(struct inspection *x, sl_err *err)
 {
     json_t *list = json_array();
 
-    set(x, x->doc, "files", list);
+    sl_json_put(&x->nomem, x->doc, "files", list);
     for (size_t i = 0; i < x->live.n && !x->nomem; i++)
         SL_TRY(add_file(x, list, x->live.v[i], err));
     return SL_OK;

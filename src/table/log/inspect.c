@@ -13,18 +13,6 @@ struct inspection {
     bool nomem;
 };
 
-static void set(struct inspection *x, json_t *object, const char *key, json_t *value)
-{
-    if (!value || json_object_set_new(object, key, value) != 0)
-        x->nomem = true;
-}
-
-static void append(struct inspection *x, json_t *list, json_t *value)
-{
-    if (!value || json_array_append_new(list, value) != 0)
-        x->nomem = true;
-}
-
 static json_t *text(sl_str s)
 {
     json_t *j = json_stringn(s.p ? s.p : "", s.n);
@@ -47,7 +35,7 @@ static json_t *names(struct inspection *x, const sl_str *v, size_t n)
     json_t *list = json_array();
 
     for (size_t i = 0; i < n; i++)
-        append(x, list, text(v[i]));
+        sl_json_push(&x->nomem, list, text(v[i]));
     return list;
 }
 
@@ -68,10 +56,10 @@ static json_t *columns(struct inspection *x)
         struct sl_buf type = SL_BUF_INIT;
 
         sl_type_sql(&type, s->fields[i].type);
-        set(x, column, "name", text(sl_str_c(s->fields[i].name)));
-        set(x, column, "type", text(sl_buf_view(&type)));
+        sl_json_put(&x->nomem, column, "name", text(sl_str_c(s->fields[i].name)));
+        sl_json_put(&x->nomem, column, "type", text(sl_buf_view(&type)));
         sl_buf_release(&type);
-        append(x, list, column);
+        sl_json_push(&x->nomem, list, column);
     }
     return list;
 }
@@ -88,18 +76,18 @@ static void put_table(struct inspection *x, json_t *doc)
 {
     const struct sl_hudi_config *c = &x->t->config;
 
-    set(x, doc, "kind", json_string("log table"));
-    set(x, doc, "path", text(sl_str_c(x->t->path)));
-    set(x, doc, "name", text(c->name));
-    set(x, doc, "type", json_string(c->type == SL_HUDI_MOR ? "MERGE_ON_READ" : "COPY_ON_WRITE"));
-    set(x, doc, "version", json_integer(c->version));
-    set(x, doc, "keyFields", names(x, c->key_fields, c->nkeys));
-    set(x, doc, "partitionFields", names(x, c->partition_fields, c->npartition));
-    set(x, doc, "orderingFields", names(x, c->ordering_fields, c->nordering));
-    set(x, doc, "merge", json_string(merge_name(c)));
-    set(x, doc, "columns", columns(x));
-    set(x, doc, "notReadableSince", refusal(sl_log_check_read, x->t));
-    set(x, doc, "notWritableSince", refusal(sl_log_check_write, x->t));
+    sl_json_put(&x->nomem, doc, "kind", json_string("log table"));
+    sl_json_put(&x->nomem, doc, "path", text(sl_str_c(x->t->path)));
+    sl_json_put(&x->nomem, doc, "name", text(c->name));
+    sl_json_put(&x->nomem, doc, "type", json_string(c->type == SL_HUDI_MOR ? "MERGE_ON_READ" : "COPY_ON_WRITE"));
+    sl_json_put(&x->nomem, doc, "version", json_integer(c->version));
+    sl_json_put(&x->nomem, doc, "keyFields", names(x, c->key_fields, c->nkeys));
+    sl_json_put(&x->nomem, doc, "partitionFields", names(x, c->partition_fields, c->npartition));
+    sl_json_put(&x->nomem, doc, "orderingFields", names(x, c->ordering_fields, c->nordering));
+    sl_json_put(&x->nomem, doc, "merge", json_string(merge_name(c)));
+    sl_json_put(&x->nomem, doc, "columns", columns(x));
+    sl_json_put(&x->nomem, doc, "notReadableSince", refusal(sl_log_check_read, x->t));
+    sl_json_put(&x->nomem, doc, "notWritableSince", refusal(sl_log_check_write, x->t));
 }
 
 /* ---- the timeline ---- */
@@ -114,14 +102,14 @@ static void put_timeline(struct inspection *x, json_t *doc)
         const struct sl_instant *at = &tl->v[i];
         json_t *one = json_object();
 
-        set(x, one, "instant", instant(at->time));
-        set(x, one, "action", json_string(sl_hudi_action_name(at->planned)));
-        set(x, one, "state", json_string(states[at->state]));
-        set(x, one, "completion", at->state == SL_HUDI_COMPLETED ? instant(at->completion) : json_null());
-        append(x, list, one);
+        sl_json_put(&x->nomem, one, "instant", instant(at->time));
+        sl_json_put(&x->nomem, one, "action", json_string(sl_hudi_action_name(at->planned)));
+        sl_json_put(&x->nomem, one, "state", json_string(states[at->state]));
+        sl_json_put(&x->nomem, one, "completion", at->state == SL_HUDI_COMPLETED ? instant(at->completion) : json_null());
+        sl_json_push(&x->nomem, list, one);
     }
-    set(x, doc, "timeline", list);
-    set(x, doc, "olderInstantsArchived", json_boolean(tl->has_history));
+    sl_json_put(&x->nomem, doc, "timeline", list);
+    sl_json_put(&x->nomem, doc, "olderInstantsArchived", json_boolean(tl->has_history));
 }
 
 /* ---- files ---- */
@@ -130,8 +118,8 @@ static json_t *file(struct inspection *x, const struct sl_log_file *f)
 {
     json_t *one = json_object();
 
-    set(x, one, "path", text(sl_str_c(f->path)));
-    set(x, one, "bytes", json_integer((json_int_t)f->size));
+    sl_json_put(&x->nomem, one, "path", text(sl_str_c(f->path)));
+    sl_json_put(&x->nomem, one, "bytes", json_integer((json_int_t)f->size));
     return one;
 }
 
@@ -139,14 +127,14 @@ static json_t *slice(struct inspection *x, const struct sl_slice *s)
 {
     json_t *one = json_object(), *logs = json_array();
 
-    set(x, one, "partition", text(sl_str_c(s->partition->path)));
-    set(x, one, "fileId", text(sl_str_c(s->file_id)));
-    set(x, one, "instant", instant(s->instant));
-    set(x, one, "base", s->base ? file(x, s->base) : json_null());
+    sl_json_put(&x->nomem, one, "partition", text(sl_str_c(s->partition->path)));
+    sl_json_put(&x->nomem, one, "fileId", text(sl_str_c(s->file_id)));
+    sl_json_put(&x->nomem, one, "instant", instant(s->instant));
+    sl_json_put(&x->nomem, one, "base", s->base ? file(x, s->base) : json_null());
     for (size_t i = 0; i < s->nlogs; i++)
-        append(x, logs, file(x, s->logs[i]));
-    set(x, one, "logs", logs);
-    set(x, one, "pendingCompaction", instant(s->pending));
+        sl_json_push(&x->nomem, logs, file(x, s->logs[i]));
+    sl_json_put(&x->nomem, one, "logs", logs);
+    sl_json_put(&x->nomem, one, "pendingCompaction", instant(s->pending));
     return one;
 }
 
@@ -167,12 +155,12 @@ static json_t *partition(struct inspection *x, const struct sl_view_partition *p
         base_bytes += s->base_bytes;
         log_bytes += s->log_bytes;
     }
-    set(x, one, "path", text(sl_str_c(p->path)));
-    set(x, one, "fileGroups", json_integer((json_int_t)slices));
-    set(x, one, "logOnlyGroups", json_integer((json_int_t)log_only));
-    set(x, one, "baseBytes", json_integer((json_int_t)base_bytes));
-    set(x, one, "logs", json_integer((json_int_t)logs));
-    set(x, one, "logBytes", json_integer((json_int_t)log_bytes));
+    sl_json_put(&x->nomem, one, "path", text(sl_str_c(p->path)));
+    sl_json_put(&x->nomem, one, "fileGroups", json_integer((json_int_t)slices));
+    sl_json_put(&x->nomem, one, "logOnlyGroups", json_integer((json_int_t)log_only));
+    sl_json_put(&x->nomem, one, "baseBytes", json_integer((json_int_t)base_bytes));
+    sl_json_put(&x->nomem, one, "logs", json_integer((json_int_t)logs));
+    sl_json_put(&x->nomem, one, "logBytes", json_integer((json_int_t)log_bytes));
     return one;
 }
 
@@ -181,7 +169,7 @@ static json_t *stray(struct inspection *x, const struct sl_stray *s)
     static const char *const why[] = {"its instant is pending", "its instant was rolled back", "later than what is looked at"};
     json_t *one = file(x, s->file);
 
-    set(x, one, "why", json_string(why[s->why]));
+    sl_json_put(&x->nomem, one, "why", json_string(why[s->why]));
     return one;
 }
 
@@ -191,21 +179,21 @@ static void put_files(struct inspection *x, json_t *doc, bool all)
     size_t replaced = 0;
 
     for (size_t i = 0; i < x->v->npartitions; i++)
-        append(x, partitions, partition(x, &x->v->partitions[i]));
+        sl_json_push(&x->nomem, partitions, partition(x, &x->v->partitions[i]));
     for (size_t i = 0; i < x->v->ngroups; i++)
         replaced += x->v->groups[i].replaced != 0;
     for (size_t i = 0; i < x->v->nstrays; i++)
-        append(x, strays, stray(x, &x->v->strays[i]));
-    set(x, doc, "partitions", partitions);
-    set(x, doc, "fileGroups", json_integer((json_int_t)x->v->nslices));
-    set(x, doc, "replacedGroups", json_integer((json_int_t)replaced));
-    set(x, doc, "strayFiles", strays);
+        sl_json_push(&x->nomem, strays, stray(x, &x->v->strays[i]));
+    sl_json_put(&x->nomem, doc, "partitions", partitions);
+    sl_json_put(&x->nomem, doc, "fileGroups", json_integer((json_int_t)x->v->nslices));
+    sl_json_put(&x->nomem, doc, "replacedGroups", json_integer((json_int_t)replaced));
+    sl_json_put(&x->nomem, doc, "strayFiles", strays);
     if (all) {
         json_t *slices = json_array();
 
         for (size_t i = 0; i < x->v->nslices; i++)
-            append(x, slices, slice(x, &x->v->slices[i]));
-        set(x, doc, "slices", slices);
+            sl_json_push(&x->nomem, slices, slice(x, &x->v->slices[i]));
+        sl_json_put(&x->nomem, doc, "slices", slices);
     }
 }
 
@@ -227,7 +215,7 @@ int sl_log_inspect(struct sl_log *t, const struct sl_inspect_options *options, j
     SL_GO(sl_view_open(t, &spec, &x.v, err));
     put_table(&x, doc);
     newest = sl_timeline_latest(x.v->timeline, x.v->as_of);
-    set(&x, doc, "instant", instant(newest ? newest->time : 0));
+    sl_json_put(&x.nomem, doc, "instant", instant(newest ? newest->time : 0));
     put_timeline(&x, doc);
     put_files(&x, doc, options->files);
     if (x.nomem)
