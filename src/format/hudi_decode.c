@@ -39,24 +39,6 @@ struct scalar {
 
 /* ---- making the steps ---- */
 
-struct maker {
-    struct sl_arena *a;
-    const char *column;
-    sl_err *err;
-};
-
-static int cannot(struct maker *m, const struct sl_type *from, const struct sl_type *to)
-{
-    struct sl_buf a = SL_BUF_INIT, b = SL_BUF_INIT;
-
-    sl_type_sql(&a, from);
-    sl_type_sql(&b, to);
-    sl_err_set(m->err, SL_EUNSUPPORTED, "column \"%s\": data of type %s cannot be read as %s", m->column, a.p ? a.p : "?", b.p ? b.p : "?");
-    sl_buf_release(&a);
-    sl_buf_release(&b);
-    return SL_EUNSUPPORTED;
-}
-
 static bool is_time(enum sl_kind k)
 {
     return k == SL_TIMESTAMP || k == SL_TIMESTAMP_LTZ;
@@ -102,7 +84,7 @@ static sl_i128 power(int n)
     return v;
 }
 
-static int set_read(struct maker *m, struct node *n, const struct sl_type *from)
+static int set_read(struct sl_hudi_maker *m, struct node *n, const struct sl_type *from)
 {
     static const int8_t ops[] = {
         [SL_AVRO_BOOLEAN] = R_BOOL, [SL_AVRO_INT] = R_VARINT, [SL_AVRO_LONG] = R_VARINT, [SL_AVRO_FLOAT] = R_FLOAT,
@@ -111,7 +93,7 @@ static int set_read(struct maker *m, struct node *n, const struct sl_type *from)
     };
 
     if (!readable(from, n->type))
-        return cannot(m, from, n->type);
+        return sl_hudi_cannot(m, "data", from, "read", n->type);
     n->read = (uint8_t)ops[n->schema->kind];
     if (from->kind == SL_DECIMAL)
         n->read = n->schema->kind == SL_AVRO_FIXED ? R_DECIMAL_FIXED : R_DECIMAL_BYTES;
@@ -150,9 +132,9 @@ static void set_store(struct node *n)
     }
 }
 
-static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n);
+static int make(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n);
 
-static int make_inner(struct maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
+static int make_inner(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
 {
     n->ninner = 1;
     n->inner = sl_arena_array(m->a, 1, sizeof *n->inner);
@@ -186,7 +168,7 @@ static ptrdiff_t column_of(const struct sl_avro_schema *s, const struct sl_hudi_
     return at;
 }
 
-static int make_row(struct maker *m, const struct sl_avro_schema *s, const struct sl_hudi_projection *p, struct node *n, bool top)
+static int make_row(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_hudi_projection *p, struct node *n, bool top)
 {
     size_t *missing = sl_arena_array(m->a, p->ncols ? p->ncols : 1, sizeof *missing);
     bool *found = sl_arena_array(m->a, p->ncols ? p->ncols : 1, sizeof *found);
@@ -224,7 +206,7 @@ static int make_row(struct maker *m, const struct sl_avro_schema *s, const struc
     return SL_OK;
 }
 
-static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
+static int make(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
 {
     struct sl_hudi_projection members = {.cols = t->fields, .ncols = t->nfields};
     const struct sl_type *from;
@@ -237,12 +219,12 @@ static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl
     if (!sl_type_atomic(from) || !sl_type_atomic(t)) {
         n->store = S_NONE;
         if (from->kind != t->kind)
-            return cannot(m, from, t);
+            return sl_hudi_cannot(m, "data", from, "read", t);
         if (t->kind == SL_ROW)
             return make_row(m, n->schema, &members, n, false);
         n->read = t->kind == SL_ARRAY ? R_ARRAY : R_MAP;
         if (t->kind == SL_MAP && !is_text(t->key->kind))
-            return cannot(m, from, t);
+            return sl_hudi_cannot(m, "data", from, "read", t);
         return make_inner(m, n->schema->types[0], t->kind == SL_ARRAY ? t->element : t->value, n);
     }
     SL_TRY(set_read(m, n, from));
@@ -253,7 +235,7 @@ static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl
 int sl_hudi_decoder_new(const struct sl_avro_schema *writer, const struct sl_hudi_projection *p, struct sl_hudi_decoder **out, sl_err *err)
 {
     struct sl_hudi_decoder *d = sl_calloc(1, sizeof *d);
-    struct maker m = {.err = err};
+    struct sl_hudi_maker m = {.err = err};
     int rc;
 
     *out = NULL;

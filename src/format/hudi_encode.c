@@ -23,25 +23,7 @@ struct sl_hudi_encoder {
     struct node root;
 };
 
-struct maker {
-    struct sl_arena *a;
-    const char *column;
-    sl_err *err;
-};
-
 /* ---- making the steps ---- */
-
-static int cannot(struct maker *m, const struct sl_type *from, const struct sl_type *to)
-{
-    struct sl_buf a = SL_BUF_INIT, b = SL_BUF_INIT;
-
-    sl_type_sql(&a, from);
-    sl_type_sql(&b, to);
-    sl_err_set(m->err, SL_EUNSUPPORTED, "column \"%s\": values of type %s cannot be written as %s", m->column, a.p ? a.p : "?", b.p ? b.p : "?");
-    sl_buf_release(&a);
-    sl_buf_release(&b);
-    return SL_EUNSUPPORTED;
-}
 
 static bool is_integer(enum sl_kind k)
 {
@@ -108,9 +90,9 @@ static sl_i128 power(int n)
     return v;
 }
 
-static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n);
+static int make(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n);
 
-static int make_row(struct maker *m, const struct sl_avro_schema *s, const struct sl_field *cols, size_t ncols, struct node *n, bool top)
+static int make_row(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_field *cols, size_t ncols, struct node *n, bool top)
 {
     n->write = W_ROW;
     n->ninner = s->n;
@@ -146,7 +128,7 @@ static int make_row(struct maker *m, const struct sl_avro_schema *s, const struc
     return SL_OK;
 }
 
-static int make_nested(struct maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
+static int make_nested(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
 {
     if (t->kind == SL_ROW)
         return make_row(m, s, t->fields, t->nfields, n, false);
@@ -158,7 +140,7 @@ static int make_nested(struct maker *m, const struct sl_avro_schema *s, const st
     return make(m, s->types[0], t->kind == SL_ARRAY ? t->element : t->value, n->inner);
 }
 
-static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
+static int make(struct sl_hudi_maker *m, const struct sl_avro_schema *s, const struct sl_type *t, struct node *n)
 {
     const struct sl_type *to;
     int32_t id = 0;
@@ -169,11 +151,11 @@ static int make(struct maker *m, const struct sl_avro_schema *s, const struct sl
     *n = (struct node){.null_branch = (int8_t)null_branch, .divisor = 1, .column = m->column};
     if (!sl_type_atomic(t) || !sl_type_atomic(to)) {
         if (t->kind != to->kind || (t->kind == SL_MAP && t->key->kind != SL_VARCHAR && t->key->kind != SL_CHAR))
-            return cannot(m, t, to);
+            return sl_hudi_cannot(m, "values", t, "written", to);
         return make_nested(m, s, t, n);
     }
     if (!writable(t, to) || s->kind == SL_AVRO_ENUM)
-        return cannot(m, t, to);
+        return sl_hudi_cannot(m, "values", t, "written", to);
     n->load = load_of(t);
     n->write = write_of(s, to);
     n->size = s->size;
@@ -190,7 +172,7 @@ int sl_hudi_encoder_new(const struct sl_avro_schema *schema, const struct sl_fie
                         sl_err *err)
 {
     struct sl_hudi_encoder *e = sl_calloc(1, sizeof *e);
-    struct maker m = {.err = err};
+    struct sl_hudi_maker m = {.err = err};
     int rc;
 
     *out = NULL;

@@ -258,3 +258,15 @@ void sl_hudi_schema_release(struct sl_hudi_schema *s)
     sl_arena_release(&s->arena);
     *s = (struct sl_hudi_schema)SL_HUDI_SCHEMA_INIT;
 }
+
+int sl_hudi_cannot(struct sl_hudi_maker *m, const char *what, const struct sl_type *from, const char *done, const struct sl_type *to)
+{
+    struct sl_buf a = SL_BUF_INIT, b = SL_BUF_INIT;
+
+    sl_type_sql(&a, from);
+    sl_type_sql(&b, to);
+    sl_err_set(m->err, SL_EUNSUPPORTED, "column \"%s\": %s of type %s cannot be %s as %s", m->column, what, a.p ? a.p : "?", done, b.p ? b.p : "?");
+    sl_buf_release(&a);
+    sl_buf_release(&b);
+    return SL_EUNSUPPORTED;
+}
