@@ -6,7 +6,10 @@
 
 #include "unit.h"
 
+#include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/sys.h"
@@ -136,6 +139,40 @@ static inline void unit_receive_end(struct sl_source_handle *source)
 
     assert_ok(sl_source_handle_next(source, 10000, &b, &err), err);
     assert_null(b);
+}
+
+static inline void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static inline int connect_to(const char *address)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(strchr(address, ':') + 1)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static inline void send_all(int fd, const void *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+
+        if (sent <= 0)
+            return;
+        p = (const char *)p + sent;
+        n -= (size_t)sent;
+    }
 }
 
 #endif

@@ -6,15 +6,6 @@
 
 static const struct sl_exchange_opts PLAIN;
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
 static void one_channel(const struct sl_exchange_opts *up, const struct sl_exchange_opts *down)
 {
     static const size_t sizes[] = {1, 25, 100000, 131072, 5000000, 3, 4194304, 4194305, 9000000};
