@@ -37,6 +37,20 @@ static bool unstash(struct sl_engine *e, const char *message, sl_err *err, int *
     return found;
 }
 
+/* Does the text end in what the system said? The engine calls much of what is wrong inside a file "IO" as well. */
+static bool names_errno(const char *text)
+{
+    enum { LAST_ERRNO = 133 };
+
+    for (int e = 1; e <= LAST_ERRNO; e++) {
+        const char *words = strerrordesc_np(e);
+
+        if (words && strstr(text, words))
+            return true;
+    }
+    return false;
+}
+
 static int code_of(const char *type, const char *text)
 {
     static const struct {
@@ -61,6 +75,8 @@ static int code_of(const char *type, const char *text)
         return SL_ENOTFOUND;
     if (strstr(text, "Out of Memory") || strstr(text, "failed to allocate"))
         return SL_ENOMEM;
+    if (strcmp(type, "IO") == 0 && !names_errno(text))
+        return SL_ECORRUPT;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(type, table[i].type))
             return table[i].code;
